@@ -1,4 +1,4 @@
-"""Checks every answer that a test gets with `--json` against the struct it is made from."""
+"""Checks every answer that a test gets with `--json` against its struct."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ def commands(group: click.Group = cli, *before: str) -> Iterator[tuple[str, clic
 
 
 def fits(answer: Any, kind: Any) -> bool:
-    """Return whether an answer has exactly the fields of a kind."""
+    """Return whether an answer has exactly the fields of a struct."""
     if kind in (DOCUMENT, list[DOCUMENT]):
         return isinstance(answer, dict if kind is DOCUMENT else list)
     try:
@@ -53,7 +53,7 @@ def fits(answer: Any, kind: Any) -> bool:
 
 
 def check_answers(arguments: Sequence[object], code: int, out: str) -> None:
-    """Check what a command line with `--json` has printed; errors are on stderr."""
+    """Check the output of a command line with `--json`; errors are on stderr."""
     command = command_of(arguments)
     words = [*map(str, arguments)]
     is_asked = "--json" in words[: words.index("--") if "--" in words else None]

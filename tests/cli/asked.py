@@ -1,4 +1,4 @@
-"""Every question of the registry, and how the command is typed that answers the same."""
+"""Every registered question, and the command that returns the same answer."""
 
 from pathlib import Path
 

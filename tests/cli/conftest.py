@@ -1,4 +1,4 @@
-"""A folder with a log, and the command line called like a user does.
+"""A folder with a log, and the command line called as by a user.
 
 Some modules also run with a log on a server, which then serves every command. With
 `SPRINTLOG_TEST_STORE=postgresql-18` all modules do.
@@ -71,7 +71,7 @@ class Result(NamedTuple):
 
     @property
     def lines(self) -> list[Any]:
-        """Return the answers of `--json`, one a line."""
+        """Return the answers of `--json`, one per line."""
         return [json.loads(line) for line in self.out.splitlines()]
 
 
@@ -85,7 +85,7 @@ ON_A_SERVER = ("injecting", "iteration_files", "damaged_snapshots", "work_trees"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Try some modules twice: with a log in the folder, and with one on a server."""
+    """Run some modules twice: with a log in the folder, and with one on a server."""
     module = metafunc.module.__name__.rpartition(".test_")[2]
     if "log_store" in metafunc.fixturenames and (EVERYWHERE or module in ON_A_SERVER):
         tried = [EVERYWHERE] if EVERYWHERE else [SQLITE, IN_LONG]
@@ -115,7 +115,7 @@ def run(
 ) -> Run:
     """Return a function that runs one command line in this process.
 
-    The first argument may be several words, such as `iteration rules set`.
+    The first argument may contain several words, such as `iteration rules set`.
     """
 
     def call(*given: object) -> Result:
@@ -148,7 +148,7 @@ def done(run: Run) -> Run:
 
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return where what `made` made is kept."""
+    """Return the folder for the results of `made`."""
     return tmp_path_factory.mktemp("made")
 
 
@@ -158,8 +158,8 @@ def made(
 ) -> Made:
     """Return a function that copies the result of some steps, which run once per name.
 
-    The steps of the same name run in a separate folder the first time; every test gets a
-    copy of it. A log on a server is not copied: there the steps run again.
+    Steps with the same name run in a separate folder the first time; every test gets a copy
+    of it. A log on a server is not copied: there the steps run again.
     """
 
     def copy(name: str, steps: Callable[[], object]) -> None:
@@ -203,7 +203,7 @@ def sprint(folder: Path, done: Run, made: Made) -> Path:
 
 @pytest.fixture
 def gated(folder: Path, done: Run) -> Gated:
-    """Return a function that makes a sprint whose first phase waits for its gate."""
+    """Return a function that creates a sprint whose first phase waits for its gate."""
 
     def make(script: str, retries: int = 3) -> None:
         plan = GATED_PLAN.format(script=script, retries=retries)
@@ -269,7 +269,7 @@ def agent(folder: Path, done: Run) -> Callable[..., list[str]]:
 
 @pytest.fixture
 def tree(folder: Path, done: Run, made: Made, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a repository with two iterations: good files, then worse ones."""
+    """Provide a repository with two iterations: good files, then worse ones."""
     made("tree", lambda: _two_iterations(Path.cwd() / "tree", done))
     monkeypatch.chdir(folder / "tree")
     return folder / "tree"
@@ -306,7 +306,7 @@ def _two_iterations(folder: Path, done: Run) -> None:
 
 @pytest.fixture
 def journal_path(folder: Path, done: Run) -> Path:
-    """Return where progress.json is, beside an empty log."""
+    """Return the path of progress.json, next to an empty log."""
     done("init")
     return folder / ".ralph" / "progress.json"
 

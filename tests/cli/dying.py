@@ -1,7 +1,7 @@
 """Run one command in a separate process, which is killed at one of its appends.
 
-`python -m tests.cli.dying N before|after COMMAND…` avoids guessing a moment. N is a
-number, or types of events separated by commas: the first append that has one of them.
+`python -m tests.cli.dying N before|after COMMAND…` avoids timing assumptions. N is a
+number, or types of events separated by commas: the first append that contains one of them.
 """
 
 import os

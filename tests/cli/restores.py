@@ -1,4 +1,4 @@
-"""What tests of restores look at, and one that is cut short."""
+"""Helpers for tests of restores, including an interrupted one."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ STATE = "PROGRESS.yaml"
 
 
 def files(root: Path) -> dict[str, bytes]:
-    """Return the files of a tree but the log's and the repository's own."""
+    """Return a tree's files except for those of the log and the repository."""
     return {
         name: content
         for name, (kind, _, content) in picture(root, without=(".git",)).items()
@@ -27,7 +27,7 @@ def theirs(root: Path) -> object:
 
 
 def cut_short(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin a restore in place whose files are never touched."""
+    """Start an in-place restore whose files are never touched."""
     with monkeypatch.context() as patched:
         patched.setattr(restore, "_finish", lambda *_, **__: [])
         done("rollback", "iter:1", "--files", "--yes")

@@ -44,7 +44,7 @@ class Typed(NamedTuple):
 
 
 def commands_in(text: str) -> list[list[str]]:
-    """Return the words of every command in backquotes; `sprintlog` may be left out."""
+    """Return the words of every command in backquotes; `sprintlog` is optional."""
     found = []
     for quoted in QUOTED.findall(" ".join(text.split())):
         words = shlex.split(quoted)
@@ -56,7 +56,7 @@ def commands_in(text: str) -> list[list[str]]:
 
 
 def _filled(command: click.Command, word: str) -> str:
-    """Return a word, or a point where a message fills one in and a point is needed."""
+    """Return a word, or a point if a message inserts one where a point is needed."""
     points = any(p.name in ("to", "of") for p in command.params)
     return "version:1" if word == HOLE and points else word
 

@@ -57,7 +57,7 @@ def test_takes_an_edit_that_still_stands_in_the_file(
 
 
 def test_shows_what_it_would_set(edited: Path, done: Any, state: Any) -> None:
-    """A dry run names each field with both its values, and records nothing."""
+    """A dry run lists each field with both values, and records nothing."""
     before, version = state(), done("status", "--json").json["version"]
     told = done("adopt", "--dry-run")
     lines = told.out.splitlines()
@@ -144,7 +144,7 @@ def test_what_cannot_be_adopted_is_kept(sprint: Path, done: Any) -> None:
 
 
 def test_records_nothing_where_edits_are_refused(sprint: Path, done: Any, run: Any) -> None:
-    """With the policy `refuse` nothing is recorded, and the edit stands until `rebuild`."""
+    """With the policy `refuse` nothing is recorded; the edit remains until `rebuild`."""
     done("iteration", "rules", "set", "--progress-edits", "refuse")
     done("phase", "start")
     edit_status(sprint / "PROGRESS.yaml")

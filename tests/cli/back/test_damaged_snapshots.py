@@ -30,7 +30,7 @@ def damage(tree: Path, content: bytes) -> None:
 
 
 def test_damage_is_found(tree: Path, done: Run, run: Run) -> None:
-    """`verify --full` and `doctor` read the store; what is lost is named."""
+    """`verify --full` and `doctor` read the store; lost files are named."""
     done("verify", "--full")
     assert ("snapshots", "ok") in checks(run)
     damage(tree, b"good\n")
@@ -52,7 +52,7 @@ def checks(run: Run) -> list[tuple[str, str]]:
 def test_damaged_files_stop_a_restore_before_it_begins(
     tree: Path, done: Run, run: Run
 ) -> None:
-    """Nothing is recorded or written when what is wanted is damaged; others come back."""
+    """If a requested file is damaged, nothing is recorded; others can be restored."""
     before = files(tree)
     damage(tree, b"good\n")
     ways = (("--into", "../out"), ("--branch", "out"), ("--apply", "--yes"))
@@ -79,7 +79,7 @@ def test_what_the_tree_still_has_is_stored_again(tree: Path, done: Run, run: Run
 
 @pytest.fixture
 def unlucky(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Let a restore fail on the way, for as long as there is a path in the list."""
+    """Make restores fail as long as there is a path in the list."""
     paths: list[str] = []
     write = placement._Placer._write
 
@@ -117,7 +117,7 @@ def test_unfinished_restore_can_be_given_up(
 def test_giving_up_takes_no_later_work_away(
     tree: Path, done: Run, run: Run, unlucky: list[str]
 ) -> None:
-    """Later records stay, files that cannot be restored are named."""
+    """Later records remain, and files that cannot be restored are named."""
     unlucky.append("src/login")
     assert run("rollback", "iter:1", "--yes").code == 1
     said = done("phase", "complete", "setup").err
@@ -136,7 +136,7 @@ def test_giving_up_takes_no_later_work_away(
 def test_giving_up_what_was_not_begun(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A restore that was killed before its first file leaves nothing to put back."""
+    """A restore that was killed before its first file leaves nothing to restore."""
     before = files(tree)
     cut_short(done, monkeypatch)
     assert "files-restored" in done("undo", "--yes").out

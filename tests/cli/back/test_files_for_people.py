@@ -1,4 +1,4 @@
-"""Pages and exports that a person had written into the work tree: no work of the loop."""
+"""Pages and exports that a user wrote into the work tree are not work of the loop."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,7 @@ BACK = ("rollback", "iter:1", "--files", "--yes", "--json")
     ],
 )
 def test_a_rollback_leaves_them(tree: Path, done: Run, line: list[str], name: str) -> None:
-    """No snapshot holds such a file, and no rollback removes it, whatever its name is."""
+    """No snapshot contains such a file, and no rollback removes it, whatever its name."""
     (tree / "pages").mkdir()
     done(*line, name)
     content = (tree / name).read_bytes()
@@ -38,7 +38,7 @@ def test_a_rollback_leaves_them(tree: Path, done: Run, line: list[str], name: st
 
 
 def test_what_an_agent_makes_of_one_is_work(tree: Path, done: Run) -> None:
-    """A page with other bytes than were written is removed, and comes back, as any file."""
+    """A page with different bytes is removed and restored like any other file."""
     done("report", "--html", "night.html")
     put(tree / "night.html", b"an agent's")
     assert done(*BACK).json["files"]["removed"] == ["night.html", "src/mess"]
@@ -47,7 +47,7 @@ def test_what_an_agent_makes_of_one_is_work(tree: Path, done: Run) -> None:
 
 
 def test_one_that_was_written_over_work_is_no_work(tree: Path, done: Run) -> None:
-    """The work that was at its place comes back, and what undoes that brings the page."""
+    """The work at its path is restored, and undoing that restores the page."""
     done("report", "--html", "README")
     page = (tree / "README").read_bytes()
     assert "README" in done(*BACK).json["files"]["written"]
@@ -57,7 +57,7 @@ def test_one_that_was_written_over_work_is_no_work(tree: Path, done: Run) -> Non
 
 
 def test_no_link_is_followed(tree: Path, done: Run, tmp_path: Path) -> None:
-    """A link in the place of a page is not read through, and is work as any link is."""
+    """A link at a page's path is not read through, and is treated like any link."""
     done("report", "--html", "night.html")
     elsewhere = tmp_path / "elsewhere.html"
     os.rename(tree / "night.html", elsewhere)
@@ -67,7 +67,7 @@ def test_no_link_is_followed(tree: Path, done: Run, tmp_path: Path) -> None:
 
 
 def test_one_beside_the_work_tree_is_not_known(tree: Path, done: Run) -> None:
-    """A page outside is nobody's concern, and a file of its name inside is work."""
+    """A page outside the tree is ignored, and a file with its name inside is work."""
     done("report", "--html", "../night.html")
     (tree / "night.html").write_bytes((tree.parent / "night.html").read_bytes())
     assert done(*BACK).json["files"]["removed"] == ["night.html", "src/mess"]

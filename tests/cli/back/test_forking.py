@@ -13,7 +13,7 @@ from sprintlog.projections.state_files.yaml.reader import load
 
 @pytest.fixture
 def worked(sprint: Path, done: Any) -> Path:
-    """Return a folder whose sprint went one phase on, was rolled back, and went on."""
+    """Return a folder whose sprint advanced, was rolled back, and advanced again."""
     done("iteration", "start")
     done("phase", "start", "--actor", "agent:coder")
     done("phase", "complete", "--summary", "first")
@@ -42,7 +42,7 @@ def test_a_fork_goes_its_own_way(worked: Path, done: Any) -> None:
 
 
 def test_a_fork_holds_all_that_was(worked: Path, done: Any) -> None:
-    """Every event is taken over, with its version, time and actor; numbers go on."""
+    """Every event is copied, with its version, time and actor; numbers continue."""
     done("fork", "again", "--from", "version:8")
     old = done("log", "--sprint", "auth", "--json").lines
     *copies, last = done("log", "--sprint", "again", "--json").lines
@@ -59,7 +59,7 @@ def test_a_fork_holds_all_that_was(worked: Path, done: Any) -> None:
 
 
 def test_where_the_file_of_a_fork_is(worked: Path, done: Any, run: Any) -> None:
-    """It is beside the old one's folder or where --sprint-dir says, never over a file."""
+    """Its file is next to the old one's folder or in --sprint-dir, never over a file."""
     done("fork", "one", "--from", "start", "--sprint-dir", "deep/er")
     assert (worked / "deep" / "er" / "PROGRESS.yaml").exists()
     done("fork", "two", "--from", "version:2", "--sprint", "one")
@@ -86,7 +86,7 @@ def test_where_the_file_of_a_fork_is(worked: Path, done: Any, run: Any) -> None:
 def test_refuses_what_cannot_be(
     worked: Path, run: Any, name: str, point: str, code: int
 ) -> None:
-    """A name that is taken or none, and a point that is not there, make no fork."""
+    """A used or invalid name, and a point that does not exist, are refused."""
     assert run("fork", name, "--from", point, "--sprint", "auth").code == code
 
 
@@ -99,7 +99,7 @@ def test_never_forks_inside_an_append(sprint: Path, done: Any, run: Any) -> None
 
 
 def measured(done: Any, passed: int) -> None:
-    """Record an iteration with its files, of which so many of ten tests passed."""
+    """Record an iteration with its files and a number of passed tests out of ten."""
     done("iteration", "start")
     metrics = ("--metric", "test_count=10", "--metric", f"tests_passed={passed}")
     done("iteration", "end", "--snapshot", *metrics)

@@ -1,4 +1,4 @@
-"""Whatever is changed in place is undone by `undo`, and brought again by `redo`."""
+"""Every in-place change is undone by `undo`, and repeated by `redo`."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ Seen = tuple[str, dict[str, bytes]]
 
 
 class Life:
-    """A sprint with files that goes forward and back at random."""
+    """A sprint with files that advances and rolls back at random."""
 
     def __init__(self, tree: Path, run: Run, seed: int) -> None:
         self.tree, self.run, self.chance = tree, run, Random(seed)
@@ -40,11 +40,11 @@ class Life:
         return f"text {self.made}"
 
     def point(self) -> str:
-        """Return an iteration whose files were kept."""
+        """Return an iteration with a snapshot."""
         return f"iter:{self.chance.choice((0, 1, 2))}"
 
     def adopt(self) -> str:
-        """Edit the state file by hand, and let that count."""
+        """Edit the state file by hand, and adopt the edit."""
         file = self.tree / STATE
         edited = file.read_text().replace("prompt: Read it all", f"prompt: {self.text()}")
         file.write_text(edited)
@@ -56,14 +56,14 @@ class Life:
         return f"phase inject --id more-{self.made} --prompt x"
 
     def fork(self) -> None:
-        """Begin another sprint, which changes nothing here."""
+        """Create another sprint, which changes nothing here."""
         before = self.seen()
         self.made += 1
         assert self.run("fork", f"beside-{self.made}", "--from", self.point()).code == 0
         assert self.seen() == before
 
     def changes(self) -> list[Callable[[], str]]:
-        """Return what changes something in place."""
+        """Return a command that changes something in place."""
         return [
             lambda: f"rollback {self.point()} --yes",
             lambda: f"rollback {self.point()} --plan",
@@ -110,7 +110,7 @@ DRY = (
 
 
 def test_a_dry_run_changes_nothing(tree: Path, done: Run) -> None:
-    """A dry run prints the result in one form, and records and writes nothing."""
+    """A dry run prints the result in one format, and records and writes nothing."""
     for number, passed in ((1, "9"), (2, "7")):
         metrics = ("--metric", "test_count=9", "--metric", f"tests_passed={passed}")
         done("iteration", "measure", "--number", number, *metrics)
@@ -176,7 +176,7 @@ def test_the_sibling_is_named(tree: Path, done: Run) -> None:
 
 
 def test_why_files_went_back_is_kept(folder: Path, done: Run) -> None:
-    """`--reason` of a rollback of files alone is in the record, as that of a plan is."""
+    """`--reason` of a rollback of files only is recorded, as for a plan."""
     done("init", "--here")
     done("sprint", "create", "s", "--goal", "Win")
     done("sprint", "start")

@@ -1,4 +1,4 @@
-"""Restores in place that were cut short, and who finishes them."""
+"""In-place restores that were interrupted, and the processes that finish them."""
 
 import shutil
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_nobody_goes_on_unknowing_beside_a_killed_restore(
 def test_restore_that_cannot_be_finished_stops_nothing(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If git is gone meanwhile, the next command reports it and records nevertheless."""
+    """If git is missing, the next command reports it but records nevertheless."""
     cut_short(done, monkeypatch)
     with monkeypatch.context() as patched:
         patched.setenv("PATH", str(tree))
@@ -71,7 +71,7 @@ def test_restore_that_cannot_be_finished_stops_nothing(
 def test_restore_whose_store_is_lost_is_given_up(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A restore that can never be finished is reported once, and recorded as left."""
+    """A restore that can never be finished is reported once, and recorded as abandoned."""
     cut_short(done, monkeypatch)
     shutil.rmtree(tree / ".git/sprintlog/snapshots/store.git")
     assert "is given up: the store holds no snapshot" in done("note", "next").err

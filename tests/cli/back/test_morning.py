@@ -1,4 +1,4 @@
-"""The morning after: what was best, whose files are there, what brings the best back."""
+"""The morning after: the best iteration, the current files, and how to restore the best."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def night(sprint: Path, done: Run, run: Run) -> Path:
 
 
 def test_alone_it_says_whose_files_are_there(night: Path, done: Run) -> None:
-    """A regression left them, which is the best, and what brings it back comes first."""
+    """A regression left them; the best iteration and how to restore it come first."""
     done("sprint", "pause", "--reason", "lunch")
     lines = done().out.splitlines()
     said = "as iteration 6 left them (regression); the best is iteration 4"
@@ -58,7 +58,7 @@ def test_after_the_way_back_nothing_advises_it(night: Path, done: Run) -> None:
 
 
 def test_files_put_elsewhere_are_no_way_back(night: Path, done: Run) -> None:
-    """Results that were written into a folder of the work tree do not change the advice."""
+    """Results written into a folder of the work tree do not change the advice."""
     done("iteration", "select", "--apply")
     status = done("status").out
     assert ("advice: roll back" in status, "as iteration 6 left them" in status) == (
@@ -68,7 +68,7 @@ def test_files_put_elsewhere_are_no_way_back(night: Path, done: Run) -> None:
 
 
 def test_that_nothing_is_lost_is_said_everywhere(night: Path, done: Run) -> None:
-    """Where the later one has the same files, best, status, report and preview say so."""
+    """If the later one has the same files, best, status, report and preview say so."""
     said = "the same files as the best"
     assert f"goes to iteration 5: {said}, and later" in done("iteration best").out
     assert f"roll back to iteration 5, {said} and later: " in done("status").out
@@ -80,7 +80,7 @@ def test_that_nothing_is_lost_is_said_everywhere(night: Path, done: Run) -> None
 
 
 def test_fewer_tests_than_before_are_said(night: Path, done: Run) -> None:
-    """All tests of the best one pass, but one was removed on the way: this is reported."""
+    """All tests of the best one pass, but one was removed: this is reported."""
     said = "3 in iteration 4, 4 in iteration 1: some were removed"
     assert f"tests: {said}" in done("iteration best").out
     assert f"- **Tests**: {said}" in done("report").out
@@ -88,7 +88,7 @@ def test_fewer_tests_than_before_are_said(night: Path, done: Run) -> None:
 
 
 def test_the_page_advises_nothing_that_was_done(night: Path, done: Run) -> None:
-    """Once files came back the page advises no rollback, as `status` does not."""
+    """Once files were restored, neither the page nor `status` advises a rollback."""
     for is_advised in (True, False):
         done("report", "--html", "night.html")
         page = (night / "night.html").read_text()
@@ -102,7 +102,7 @@ def test_the_page_advises_nothing_that_was_done(night: Path, done: Run) -> None:
 
 
 def test_alerts_are_counted_over_all_iterations(night: Path, done: Run) -> None:
-    """The total number, and the place of the last; `alerts` lists the others."""
+    """The total number, and the last one's iteration; `alerts` lists the others."""
     found = done("iteration alerts", "--all", "--json").json
     numbers = {one["triggered_at"] for one in found}
     last = [one for one in found if one["triggered_at"] == 6]
@@ -145,7 +145,7 @@ def test_the_table_of_the_report_fits(night: Path, done: Run) -> None:
 
 
 def test_what_differs_between_files_is_one_command_away(night: Path, done: Run) -> None:
-    """`compare` names what shows the lines; control characters are visible there."""
+    """`compare` names the command that shows the lines, with visible control characters."""
     hint = "`sprintlog iteration diff iter:5 iter:6 --patch`"
     assert hint in done("iteration compare", "5", "6").err
     assert "iteration diff" not in done("iteration compare", "4", "5").err
@@ -158,7 +158,7 @@ def test_what_differs_between_files_is_one_command_away(night: Path, done: Run) 
 
 
 def test_an_event_says_first_what_it_says(night: Path, done: Run) -> None:
-    """What happened, then its data; the rest of its envelope is below."""
+    """The event's meaning comes first, then its data; the rest of its envelope is below."""
     lines = done("show", "event", "3").out.splitlines()
     told = done("log", "--oneline", "--since", "position:3", "-n", "1").out
     assert lines[0] in told

@@ -12,12 +12,12 @@ STATE = "PROGRESS.yaml"
 
 
 def kept(done: Run) -> str:
-    """Keep the files, and return what names the snapshot."""
+    """Save the files, and return the name of the snapshot."""
     return f"snapshot:{done('iteration', 'snapshot', '--json').json['snapshot']}"
 
 
 def test_state_files_are_in_no_snapshot(sprint: Path, done: Run) -> None:
-    """State files of sprint, journal and loop, and what else is ours, are not kept."""
+    """State files of sprint, journal and loop, and sprintlog's other files, are omitted."""
     (sprint / f"{STATE}.checksum").touch()
     done(
         "journal entry record",
@@ -36,7 +36,7 @@ def test_state_files_are_in_no_snapshot(sprint: Path, done: Run) -> None:
 
 
 def test_file_that_became_a_state_file_is_left_alone(sprint: Path, done: Run) -> None:
-    """One that a snapshot holds from before is neither brought back nor compared."""
+    """A file that is in an older snapshot is neither restored nor compared."""
     (sprint / "two").mkdir()
     (sprint / "two" / STATE).write_text("theirs\n")
     first = kept(done)

@@ -10,7 +10,7 @@ from ..conftest import Run
 
 @pytest.fixture
 def many(tree: Path, done: Run) -> Path:
-    """Give a repository with six more iterations, each with its files kept."""
+    """Provide a repository with six more iterations, each with saved files."""
     for number in range(6):
         (tree / "made.txt").write_text(f"{number}\n")
         done("iteration", "start")
@@ -28,7 +28,7 @@ def test_doctor_says_what_takes_space(many: Path, done: Run) -> None:
 
 
 def test_a_dry_run_says_the_same_and_changes_nothing(many: Path, done: Run) -> None:
-    """What would go is named; what goes then is that."""
+    """The dry run names exactly what is removed afterwards."""
     before = done("log", "--json").out
     would = done("store prune", "--keep", "2", "--dry-run", "--json").json["snapshots"]
     assert would
@@ -37,7 +37,7 @@ def test_a_dry_run_says_the_same_and_changes_nothing(many: Path, done: Run) -> N
 
 
 def test_only_what_is_older_goes(many: Path, done: Run) -> None:
-    """Nothing here is as old as a day; the oldest ones go by their number alone."""
+    """Nothing here is a day old; the oldest ones are removed only by their number."""
     assert (
         done("store prune", "--keep", "1", "--older-than", "1d", "--json").json["pruned"]
         == []
@@ -51,7 +51,7 @@ def test_an_age_has_a_form(many: Path, run: Run) -> None:
 
 
 def test_copies_that_nobody_asks_go_with_age(many: Path, done: Run) -> None:
-    """The copy for queries is removed when it is old, and made again when asked."""
+    """An old copy for queries is removed, and recreated on demand."""
     done("query", "SELECT 1")
     copy = many / ".git" / "sprintlog" / "query.db"
     os.utime(copy, (0, 0))
@@ -72,7 +72,7 @@ def test_undo_of_files_works_after_pruning(many: Path, done: Run) -> None:
 
 
 def test_the_best_ones_files_stay(many: Path, done: Run) -> None:
-    """After pruning to one, the best iteration's files can still be brought back."""
+    """After pruning to one, the best iteration's files can still be restored."""
     for number in (3, 4):
         share = "9" if number == 3 else "5"
         done("iteration", "measure", "--number", number, "--metric", "test_count=10",

@@ -1,4 +1,4 @@
-"""An iteration's files brought back, and what never changes on the way."""
+"""Restoring an iteration's files, and what never changes in the process."""
 
 import os
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_new_folder_leaves_everything_as_it_is(tree: Path, done: Run) -> None:
 
 
 def test_where_files_are_put_is_said(tree: Path, done: Run, run: Run) -> None:
-    """Without a place nothing is made, and the command that goes back here is named."""
+    """Without a target nothing is created, and the command for a rollback is named."""
     result = run("restore", "iter:1")
     assert (result.code, "`sprintlog rollback iter:1 --files`" in result.err) == (2, True)
     place = ("--into", "../new")
@@ -51,7 +51,7 @@ def test_where_files_are_put_is_said(tree: Path, done: Run, run: Run) -> None:
 def test_paths_are_seen_from_where_one_stands(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a folder of the tree a path means what it means there."""
+    """In a folder of the tree, a path is relative to that folder."""
     monkeypatch.chdir(tree / "src")
     done("restore", "iter:1", "login", "--into", "../../best")
     assert [*files(tree.parent / "best")] == ["src/login"]
@@ -74,7 +74,7 @@ def test_branch_holds_the_files(tree: Path, done: Run, run: Run) -> None:
 
 
 def test_in_place_shows_its_plan_first(tree: Path, run: Run) -> None:
-    """Without --yes nothing is changed and nothing recorded; the plan is shown."""
+    """Without `--yes`, nothing is changed or recorded; the plan is shown."""
     before = files(tree)
     result = run("rollback", "iter:1", "--files")
     assert result.code == 1
@@ -93,7 +93,7 @@ def test_in_place_shows_its_plan_first(tree: Path, run: Run) -> None:
 
 
 def test_in_place_keeps_the_repository(tree: Path, done: Run) -> None:
-    """In place the files are restored; ignored ones and the repository are unchanged."""
+    """Files are restored in place; ignored ones and the repository are unchanged."""
     repository = theirs(tree)
     answer = done("rollback", "iter:1", "--files", "--yes", "--json").json
     changed = answer["files"]
@@ -109,7 +109,7 @@ def test_in_place_keeps_the_repository(tree: Path, done: Run) -> None:
 
 
 def test_state_file_stays_what_the_log_says(tree: Path, done: Run) -> None:
-    """The state file is not brought back: it is computed from the log."""
+    """The state file is not restored, because it is computed from the log."""
     done("rollback", "iter:1", "--files", "--yes")
     assert b"completed" in (tree / STATE).read_bytes()
     done("verify")
@@ -117,7 +117,7 @@ def test_state_file_stays_what_the_log_says(tree: Path, done: Run) -> None:
 
 
 def test_rollback_with_files_and_back(tree: Path, done: Run, run: Run) -> None:
-    """State and files go back together, and undo brings back the others together."""
+    """State and files are rolled back together, and undo restores both."""
     before, state = files(tree), (tree / STATE).read_bytes()
     assert run("rollback", "iter:1").code == 1
     assert "rolled-back" not in done("log").out
@@ -137,7 +137,7 @@ def test_rollback_with_files_and_back(tree: Path, done: Run, run: Run) -> None:
 
 
 def test_best_gives_state_and_files(tree: Path, done: Run, run: Run) -> None:
-    """After a degraded run the best iteration comes back, state and files, and goes."""
+    """After a regression, the best iteration's state and files are restored and work."""
     measured = ("--metric", "test_count=9", "--metric")
     done("iteration", "measure", "--number", "1", *measured, "tests_passed=9")
     done("iteration", "end", *measured, "tests_passed=4")
@@ -167,7 +167,7 @@ def test_later_snapshot_does_not_replace_what_was_measured(tree: Path, done: Run
 
 
 def test_iteration_that_was_left_can_be_gone_back_to(tree: Path, done: Run) -> None:
-    """Where a rollback with files left, another one can go to again."""
+    """An iteration discarded by a rollback with files can be the next target."""
     before = files(tree)
     done("rollback", "iter:1", "--yes")
     done("rollback", "iter:2", "--yes")
@@ -175,7 +175,7 @@ def test_iteration_that_was_left_can_be_gone_back_to(tree: Path, done: Run) -> N
 
 
 def test_undo_can_leave_the_files(tree: Path, done: Run) -> None:
-    """With --plan the plan alone comes back."""
+    """With `--plan`, only the plan is restored."""
     done("rollback", "iter:1", "--yes")
     done("undo", "--plan")
     assert files(tree)["src/login"] == b"good\n"
@@ -183,7 +183,7 @@ def test_undo_can_leave_the_files(tree: Path, done: Run) -> None:
 
 
 def test_rollback_without_a_snapshot_is_refused(tree: Path, done: Run, run: Run) -> None:
-    """Where an iteration has no snapshot neither state nor files go back."""
+    """If an iteration has no snapshot, neither state nor files are rolled back."""
     done("iteration", "start")
     done("iteration", "start")
     result = run("rollback", "iter:3", "--files", "--yes")
@@ -191,7 +191,7 @@ def test_rollback_without_a_snapshot_is_refused(tree: Path, done: Run, run: Run)
 
 
 def test_results_are_applied_to_a_folder(tree: Path, done: Run, run: Run) -> None:
-    """What changed since the first snapshot is copied to where results are looked for."""
+    """Changes since the first snapshot are copied to the result folder."""
     put(tree / ".aiwg/output/src/login", b"earlier\n")
     put(tree / ".aiwg/output/other", b"other\n")
     assert run("restore", "iter:1", "--apply").code == 1
@@ -212,7 +212,7 @@ def test_results_are_applied_to_a_folder(tree: Path, done: Run, run: Run) -> Non
 
 
 def test_ways_exclude_each_other(tree: Path, run: Run) -> None:
-    """Files go one way: to a folder, to a branch, or to where results are."""
+    """Files have one target: a folder, a branch, or the result folder."""
     for ways in (("--apply", "--branch", "b"), ("--branch", "b", "--into", "x")):
         assert run("restore", "iter:1", *ways).code == 2
     for parts in (("--plan", "--files"), ("src", "--plan")):
@@ -222,7 +222,7 @@ def test_ways_exclude_each_other(tree: Path, run: Run) -> None:
 def test_linked_work_tree_has_its_own_files(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A snapshot taken in a linked work tree is restored there and nowhere else."""
+    """A snapshot taken in a linked work tree is restored only there."""
     linked = tree.parent / "linked"
     git(tree, "worktree", "add", "-q", str(linked))
     before = files(tree)
@@ -237,7 +237,7 @@ def test_linked_work_tree_has_its_own_files(
 
 
 def test_what_was_removed_is_named(tree: Path, done: Run) -> None:
-    """With `--yes` the files that were removed are named, at most some of them."""
+    """With `--yes`, some of the removed files are named."""
     for number in range(12):
         put(tree / f"new/{number:02}", b"x")
     said = done("rollback", "iter:1", "--files", "--yes").out.splitlines()[1:]
@@ -260,7 +260,7 @@ def test_where_nothing_would_change_nothing_is_recorded(tree: Path, done: Run) -
 
 
 def test_a_folder_that_changes_is_asked_for(tree: Path, done: Run, run: Run) -> None:
-    """Where only a folder would be removed that is shown first, and said afterwards."""
+    """If only a folder would be removed, the plan shows it, and so does the answer."""
     done("rollback", "iter:1", "--files", "--yes")
     (tree / "empty").mkdir()
     result = run("rollback", "iter:1", "--files")
@@ -274,7 +274,7 @@ def test_a_folder_that_changes_is_asked_for(tree: Path, done: Run, run: Run) -> 
 def test_restored_files_are_not_read_again(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a whole restore a snapshot reads only files that have changed since."""
+    """After a full restore, a snapshot reads only files that have changed since."""
     monkeypatch.setattr(file_stats, "kind_of", lambda root: "ext4")
     monkeypatch.setattr(file_stats, "SETTLED_NS", -(10**12))
     monkeypatch.setattr(file_stats, "TICK_NS", -(10**12))

@@ -11,7 +11,7 @@ from ..restores import STATE
 
 
 def test_branch_keeps_what_no_snapshot_holds(tree: Path, done: Run) -> None:
-    """Omitted files and those in another form are as checked out; each is reported."""
+    """Omitted files, and those in another form, are as checked out; each is reported."""
     content = b"large file\n" * 9
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n" % (
         sha256(content).hexdigest().encode(),
@@ -79,7 +79,7 @@ def test_every_restore_says_what_it_could_not_bring_back(tree: Path, done: Run) 
 
 
 def test_a_rollback_that_leaves_differences_ends_with_4(tree: Path, run: Run) -> None:
-    """Each path that is not as in the snapshot is named; "nothing to do" is not printed."""
+    """Each path that differs from the snapshot is named; "nothing to do" is not printed."""
     put(tree / ".gitignore", b"ignored\n")
     put(tree / "big", b"x" * (1024 * 1024 + 1))
     git(tree, "clone", "-q", ".", "library")

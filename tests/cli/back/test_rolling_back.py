@@ -5,7 +5,7 @@ from typing import Any
 
 
 def test_goes_back_and_forth(sprint: Path, done: Any) -> None:
-    """A rollback gives the file of that version back, its undo the one before."""
+    """A rollback restores the file of that version, its undo the previous one."""
     done("phase", "start", "--at", "2026-01-15T09:01:00Z")
     earlier = (sprint / "PROGRESS.yaml").read_bytes()
     done("phase", "complete", "--at", "2026-01-15T09:02:00Z")
@@ -31,7 +31,7 @@ def test_goes_back_to_the_end_of_an_iteration(sprint: Path, done: Any) -> None:
 
 
 def test_refuses_a_target_inside_one_append(sprint: Path, run: Any) -> None:
-    """Events that were appended together are gone back over together."""
+    """Events that were appended together are rolled back together."""
     run("phase", "start")
     run("phase", "fail", "--error", "no")
     result = run("rollback", "version:4")
@@ -40,7 +40,7 @@ def test_refuses_a_target_inside_one_append(sprint: Path, run: Any) -> None:
 
 
 def test_refuses_to_undo_nothing(sprint: Path, run: Any) -> None:
-    """Without an effective rollback there is nothing to undo."""
+    """Without an effective rollback, there is nothing to undo."""
     assert run("undo").code == 1
     run("phase", "start")
     run("rollback", "start")

@@ -26,11 +26,11 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Return the address by which the machines know it."""
+        """Return the address that the machines use."""
         return f"ssh://git@elsewhere{self.place}"
 
     def git(self, *words: str) -> str:
-        """Return what git answers there."""
+        """Return the output of a git command there."""
         done = subprocess.run(
             ["git", "--git-dir", str(self.place), *words],
             stdout=subprocess.PIPE, check=True, timeout=60, text=True,
@@ -38,7 +38,7 @@ class Server:
         return done.stdout
 
     def held(self) -> list[str]:
-        """Return the snapshots that it holds."""
+        """Return the snapshots stored there."""
         return self.git("for-each-ref", "--format=%(objectname)", SHARED).split()
 
 
@@ -62,7 +62,7 @@ def reached(
 
 @pytest.fixture
 def shared(sprint: Path, done: Run, server: Server, reached: Path) -> Path:
-    """Give a sprint whose snapshots are shared."""
+    """Provide a sprint with shared snapshots."""
     share_with(done, server.url)
     (sprint / "kept").write_text("good\n")
     return sprint
@@ -81,14 +81,14 @@ def snapshots(done: Run) -> list[str]:
 
 
 def lose_the_store() -> None:
-    """Be another machine, which has the log and none of the files."""
+    """Act as another machine, which has the log but none of the files."""
     shutil.rmtree(".sprintlog/snapshots")
 
 
 def test_what_is_recorded_is_pushed_and_fetched_elsewhere(
     shared: Path, done: Run, server: Server
 ) -> None:
-    """Another machine has the files back byte for byte; what is there comes from there."""
+    """Another machine gets the files byte for byte; local ones are used if available."""
     done("iteration", "snapshot")
     assert server.held() == snapshots(done)
     lose_the_store()
@@ -101,7 +101,7 @@ def test_what_is_recorded_is_pushed_and_fetched_elsewhere(
 def test_files_come_back_in_place_from_elsewhere(
     shared: Path, done: Run, server: Server
 ) -> None:
-    """A rollback of files fetches what it goes back to, also to show its plan."""
+    """A rollback of files fetches its target, even to show its plan."""
     done("iteration", "start")
     done("iteration", "snapshot")
     (shared / "kept").write_text("worse\n")
@@ -143,7 +143,7 @@ def test_a_remote_that_is_away_stops_nobody(
 def test_without_a_remote_it_says_where_the_files_are(
     shared: Path, done: Run, run: Run, server: Server
 ) -> None:
-    """Neither here nor there: the error names the work tree, and nothing is changed."""
+    """If they are nowhere, the error names the work tree, and nothing is changed."""
     done("iteration", "snapshot")
     lose_the_store()
     server.git("update-ref", "-d", f"{SHARED}{server.held()[0]}")
@@ -221,7 +221,7 @@ def test_only_servers_are_remotes(
 def test_nobody_shares_before_the_file_is_trusted(
     shared: Path, run: Run, server: Server
 ) -> None:
-    """A remote that came with a pull gets nothing."""
+    """A remote in a pulled file gets nothing."""
     (shared / "sprintlog.toml").write_text(f'[snapshot]\nremote = "{server.url}-other"\n')
     refused = run("iteration", "snapshot")
     assert refused.code == 1

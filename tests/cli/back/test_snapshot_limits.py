@@ -1,4 +1,4 @@
-"""The settings decide what a snapshot takes, whichever command or program takes it."""
+"""The settings determine a snapshot's content, whichever command or program takes it."""
 
 import ast
 import io
@@ -60,7 +60,7 @@ DOORS: dict[str, Callable[[Run], object]] = {
 
 @pytest.mark.parametrize("door", DOORS)
 def test_every_door_honours_the_settings(sprint: Path, run: Run, door: str) -> None:
-    """A file over `file-max` is left out and named; a wanted ignored file is included."""
+    """A file over `file-max` is omitted and named; a requested ignored file is included."""
     assert run("iteration rules set", "--measure", "echo 3/4", "--snapshot").code == 0
     assert run("iteration", "start").code == 0
     put(sprint / ".gitignore", b".env\nother\n")
@@ -85,7 +85,7 @@ def test_every_door_honours_the_settings(sprint: Path, run: Run, door: str) -> N
 
 
 def test_limits_are_made_in_one_place() -> None:
-    """Only `limits_of` makes the limits of a snapshot; no other code calls `Limits`."""
+    """Only `limits_of` creates a snapshot's limits; no other code calls `Limits`."""
     found = {
         relative(path)
         for path in modules(*ROOMS)

@@ -1,4 +1,4 @@
-"""Snapshots taken, compared and let go by the commands."""
+"""Snapshots taken, compared and pruned by commands."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from ..conftest import Run
 
 @pytest.fixture
 def tree(sprint: Path, done: Run) -> Path:
-    """Give a work tree with two iterations, each with its snapshot."""
+    """Provide a work tree with two iterations, each with its snapshot."""
     done("iteration", "snapshot")
     (sprint / "src").mkdir()
     (sprint / "src/a").write_text("one\n")
@@ -30,7 +30,7 @@ def tree(sprint: Path, done: Run) -> Path:
 
 
 def test_snapshot_says_what_it_holds(sprint: Path, done: Run) -> None:
-    """The answer has the event's place, the snapshot, its size, and omitted paths."""
+    """The answer has the event's position, the snapshot, its size, and omitted paths."""
     os.mkfifo(sprint / "pipe")
     (sprint / "Readme").touch()
     (sprint / "README").touch()
@@ -47,7 +47,7 @@ def test_snapshot_says_what_it_holds(sprint: Path, done: Run) -> None:
 
 
 def test_snapshot_is_recorded_once_under_its_key(sprint: Path, done: Run) -> None:
-    """A repeated key answers with the first snapshot and takes no other."""
+    """A repeated key returns the first snapshot and takes no other."""
     first = done("iteration", "snapshot", "--key", "k", "--json").json
     (sprint / "more").touch()
     again = done("iteration", "snapshot", "--key", "k", "--json").json
@@ -70,7 +70,7 @@ def test_ignored_files_are_taken_when_asked_for(sprint: Path, done: Run) -> None
 
 
 def test_iteration_ends_with_its_snapshot(sprint: Path, done: Run) -> None:
-    """`iteration end --snapshot` records both in one append, and repeated nothing."""
+    """`iteration end --snapshot` records both in one append; repeated, nothing."""
     done("iteration", "start")
     end = ("iteration", "end", "--snapshot", "--summary", "x")
     assert done(*end).err == "1 file kept\n"
@@ -99,7 +99,7 @@ def test_difference_of_two_iterations(tree: Path, done: Run) -> None:
 
 
 def test_compared_iterations_tell_their_files(tree: Path, done: Run) -> None:
-    """`compare` lists the files that differ, where both were kept."""
+    """`compare` lists the files that differ, if both snapshots exist."""
     for number in (1, 2):
         done("iteration", "measure", "--number", number, "--metric", "test_count=1")
     files = done("iteration compare", 1, 2, "--json").json["files"]
@@ -110,7 +110,7 @@ def test_compared_iterations_tell_their_files(tree: Path, done: Run) -> None:
 
 
 def test_unknown_point_is_told(tree: Path, run: Run) -> None:
-    """A point without a snapshot is not found; one of no known form is refused."""
+    """A point without a snapshot is not found; an invalid one is refused."""
     result = run("iteration", "diff", "iter:1", "iter:9")
     assert (result.code, "iteration 9 has no snapshot" in result.err) == (3, True)
     result = run("iteration", "diff", "iter:1", "yesterday")
@@ -121,7 +121,7 @@ def test_unknown_point_is_told(tree: Path, run: Run) -> None:
 
 
 def test_files_of_an_iteration_are_listed(tree: Path, done: Run) -> None:
-    """`show iteration` describes one, and with --files its contents."""
+    """`show iteration` describes an iteration, and with `--files` its contents."""
     answer = done("show", "iteration", "2", "--files", "--json").json
     assert answer["iteration"] == 2
     assert answer["files"] == 4
@@ -134,7 +134,7 @@ def test_files_of_an_iteration_are_listed(tree: Path, done: Run) -> None:
 
 
 def test_an_iteration_is_shown_by_its_point(tree: Path, done: Run) -> None:
-    """`show iter:N` is `show iteration N`, with how it went where that is known."""
+    """`show iter:N` is `show iteration N`, with the outcome if it is known."""
     done("iteration", "measure", "--number", "2", "--metric", "tests_passed=3")
     by_point = done("show", "iter:2")
     assert by_point.out == done("show", "iteration", "2").out
@@ -143,7 +143,7 @@ def test_an_iteration_is_shown_by_its_point(tree: Path, done: Run) -> None:
 
 
 def test_a_dry_run_says_what_does_it(tree: Path, done: Run, run: Run) -> None:
-    """Without a terminal a dry run over files names the option for consent."""
+    """Without a terminal, a dry run over files names the option for consent."""
     (tree / "b").write_text("other")
     shown = done("rollback", "iter:1", "--files", "--dry-run")
     assert "`--yes`" in shown.err
@@ -170,7 +170,7 @@ def test_old_snapshots_are_let_go(tree: Path, done: Run, run: Run) -> None:
 def test_fork_brings_no_files_back(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A restore that was cut short is its own sprint's: a fork leaves the files alone."""
+    """An interrupted restore belongs to its own sprint: a fork does not touch the files."""
     with monkeypatch.context() as patched:
         patched.setattr(restore, "_finish", lambda *_, **__: [])
         done("rollback", "iter:1", "--files", "--yes")
@@ -186,7 +186,7 @@ def test_fork_brings_no_files_back(
 def test_missing_git_stops_nothing_else(
     sprint: Path, run: Run, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without git a snapshot says that it needs it, and recording goes on."""
+    """Without git, a snapshot reports that git is required, and recording continues."""
     monkeypatch.setenv("PATH", str(sprint))
     result = run("iteration", "snapshot")
     assert (result.code, "snapshots need git" in result.err) == (1, True)
@@ -198,7 +198,7 @@ def test_missing_git_stops_nothing_else(
 def test_a_long_snapshot_or_restore_reports_that_it_goes_on(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a second, here none, a line on a terminal states what takes so long."""
+    """After a second, here immediately, a line on a terminal states what takes so long."""
     assert done("iteration", "snapshot").err == ""
     monkeypatch.setattr(output, "shows_counting", lambda: True)
     monkeypatch.setattr(output, "LONG_SECONDS", 0.0)

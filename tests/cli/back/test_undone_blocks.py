@@ -19,7 +19,7 @@ from ..conftest import Gated, Run
 def test_what_stopped_the_sprint_is_undone(
     sprint: Path, done: Run, stop: tuple[str, ...]
 ) -> None:
-    """The state is that before a failure, a block or a question; `redo` too."""
+    """The state is that before a failure, a block or a question; `redo` reverses this."""
     done("phase", "start")
     before = done("show", "progress").out
     done(*stop)
@@ -59,7 +59,7 @@ def test_a_gate_that_stopped_the_sprint_is_undone(
 def test_the_completion_of_a_goal_or_a_sprint_is_undone(
     folder: Path, done: Run, made: tuple[str, ...], end: tuple[str, ...]
 ) -> None:
-    """It is later than a copied result, which stays; the sprint goes on."""
+    """It is later than a copied result, which remains; the sprint continues."""
     done("init")
     (folder / "plan.yaml").write_text("phases: [{id: a, prompt: do a}]\n")
     done("sprint", "create", "s", *(made or ("--plan", "plan.yaml")))
@@ -133,6 +133,6 @@ def test_a_new_sprint_names_its_file_and_what_is_next(folder: Path, run: Run) ->
 
 
 def test_log_has_one_number_or_two_that_differ(sprint: Path, done: Run) -> None:
-    """Through a pipe there is the position; `-v` has the version too, marked as one."""
+    """A pipe shows the position; `-v` also shows the version, marked as such."""
     assert done("log", "--last", "1").out.split()[:2] == ["2", "2026-01-15T09:00:00Z"]
     assert done("log", "-v", "--last", "1").out.split()[:2] == ["2", "v2"]

@@ -82,7 +82,7 @@ def test_undo_goes_from_the_latest_backwards(tree: Path, done: Run, run: Run) ->
 def test_restore_that_somebody_took_back_by_hand_is_undone_once(
     tree: Path, done: Run, run: Run
 ) -> None:
-    """With nothing left to do the undo is recorded."""
+    """With nothing left to do, the undo is recorded."""
     done("rollback", "iter:1", "src/login", "--files", "--yes")
     put(tree / "src/login", b"worse\n")
     done("undo", "--yes")

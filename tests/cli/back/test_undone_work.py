@@ -6,7 +6,7 @@ from ..conftest import Run
 
 
 def test_undoing_a_rollback_names_the_work_since(sprint: Path, done: Run) -> None:
-    """Work after a rollback is discarded once that is undone; it is reported."""
+    """Undoing a rollback discards later work, which is reported."""
     done("phase", "start")
     done("rollback", "version:2")
     done("phase", "start", "setup")
@@ -18,7 +18,7 @@ def test_undoing_a_rollback_names_the_work_since(sprint: Path, done: Run) -> Non
 
 
 def test_redoing_names_the_way_back_to_the_work_since(sprint: Path, done: Run) -> None:
-    """Work after an undo is discarded with it, and the named command restores it."""
+    """Work after an undo is discarded by a redo, and the named command restores it."""
     done("phase", "start")
     done("rollback", "version:2")
     done("undo")
@@ -38,7 +38,7 @@ def test_undoing_at_once_says_nothing(sprint: Path, done: Run) -> None:
 
 
 def test_undoing_a_decision_names_what_followed_it(sprint: Path, done: Run) -> None:
-    """Work after a decision is discarded with it; its own append is not later work."""
+    """Undoing a decision discards later work; its own append is not later work."""
     done("queue", "add", "A bug", "--priority", "low", "--type", "bug")
     done("queue", "approve", "req-1", "--reasoning", "x")
     assert done("undo").err == ""

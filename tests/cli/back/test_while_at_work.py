@@ -1,4 +1,4 @@
-"""Restores of files while an agent is at work in the same work tree."""
+"""Restores of files while an agent is working in the same work tree."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def test_a_restore_is_refused_while_an_agent_works(tree: Path, run: Run, done: R
 
 
 def test_only_an_agent_that_may_be_alive_in_this_tree_counts(tree: Path, done: Run) -> None:
-    """Ended, killed, other machines' and this process's own work refuse nothing."""
+    """Ended or killed agents, other machines and this process's own work do not count."""
     known = process(os.getppid())
     file = _begin(known._replace(started="1"))
     done(*BACK)
@@ -74,7 +74,7 @@ def test_only_an_agent_that_may_be_alive_in_this_tree_counts(tree: Path, done: R
 def test_a_hooked_turn_counts_until_it_stops(
     tree: Path, run: Run, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A turn of an unknown process counts for 15 minutes, and one with a Stop no longer."""
+    """A turn of an unknown process counts for 15 minutes, or until its Stop."""
     _hook("UserPromptSubmit")
     assert "a turn of claude-1, its process is unknown" in run(*BACK).err
     _hook("Stop")
@@ -87,7 +87,7 @@ def test_a_hooked_turn_counts_until_it_stops(
 
 
 def test_a_live_wrap_counts(tree: Path, run: Run, done: Run) -> None:
-    """`wrap` records that it is at work, and ends that with its command."""
+    """`wrap` records that it is active, until its command ends."""
     wrap = [sys.executable, "-m", "sprintlog.cli", "wrap", "--", "sh", "-c"]
     with subprocess.Popen([*wrap, "read x"], stdin=subprocess.PIPE, cwd=tree) as working:
         until = time.monotonic() + 30

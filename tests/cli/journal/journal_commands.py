@@ -1,4 +1,4 @@
-"""The command lines that produce a progress.json, made from its contents alone."""
+"""The command lines that produce a progress.json, generated from its contents."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The journal's commands: what they record, what they answer, and the file they write."""
+"""The journal's commands: their records, their answers, and the file they write."""
 
 import json
 from pathlib import Path
@@ -80,7 +80,7 @@ def test_reads_as_of_any_point(journal: Path, done: Run) -> None:
 def test_every_reading_command_answers_as_of_then(
     journal: Path, done: Run, point: str
 ) -> None:
-    """Each form of a point that a journal has is taken by every command that reads it."""
+    """Every command that reads the journal accepts each form of a point."""
     for line in (
         ["journal", "entry", "list"],
         ["journal", "entry", "observations"],
@@ -110,7 +110,7 @@ def test_records_once_under_a_key(journal: Path, run: Run, done: Run) -> None:
 
 
 def test_masks_tokens_but_not_ids(journal_path: Path, done: Run) -> None:
-    """Known tokens are masked, also in observations; an id of small words is not."""
+    """Known tokens are masked, even in observations; an id of short words is not."""
     token = "ghp_" + "a1" * 20
     observation = json.dumps({"type": "finding", "title": f"has {token}"})
     prd = "sk-learn-integration-tests-1"
@@ -147,7 +147,7 @@ def test_masks_tokens_but_not_ids(journal_path: Path, done: Run) -> None:
 def test_refuses_naming_the_field(
     journal_path: Path, run: Run, line: list[str], said: str
 ) -> None:
-    """What an entry may not say is refused in one line, and nothing is recorded."""
+    """An invalid entry is refused in one line, and nothing is recorded."""
     result = run("journal entry record", "a", "--status", "failed", *line)
     assert result.code == 1
     assert said in result.err
@@ -207,7 +207,7 @@ def test_lists_events_of_the_journal(journal: Path, done: Run) -> None:
 
 
 def test_appends_events_of_the_journal(journal_path: Path, done: Run, run: Run) -> None:
-    """`append` takes the journal's events by their types, and its rules hold."""
+    """`append` accepts the journal's events by their types, with the same rules."""
     command = {"entry": {"prd_id": "a", "status": "failed"}}
     answer = done("append", "entry-recorded", "--data", json.dumps(command), "--json").json
     assert answer[-1]["entry"] == "a-1"

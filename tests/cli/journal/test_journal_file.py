@@ -1,4 +1,4 @@
-"""The journal's file: edits, losses, strangers' files, and which work tree has it."""
+"""The journal's file: edits, losses, foreign files, and the work tree that owns it."""
 
 import json
 import subprocess
@@ -32,7 +32,7 @@ def test_edit_is_kept_observed_and_overwritten(
 
 
 def test_an_edit_is_made_true_by_adopting_it(journal: Path, done: Run, run: Run) -> None:
-    """Manual corrections stay; events from the meantime stay, too."""
+    """Manual corrections remain, and so do events recorded in the meantime."""
     data = json.loads(journal.read_bytes())
     data["entries"][0]["summary"] = "put right"
     data["learnings"][0]["content"] = "better words"
@@ -58,7 +58,7 @@ def test_an_edit_that_still_stands_is_adopted(journal: Path, done: Run) -> None:
 
 
 def test_what_cannot_be_adopted_is_told(journal: Path, done: Run) -> None:
-    """A removed entry stays removed, and a later change here stays."""
+    """A removed entry remains removed, and a later change here remains."""
     data = json.loads(journal.read_bytes())
     (first, second) = data["entries"]
     data["entries"] = [{**second, "prd_id": "other"}]
@@ -72,7 +72,7 @@ def test_what_cannot_be_adopted_is_told(journal: Path, done: Run) -> None:
 
 
 def test_edit_too_large_to_record_is_kept(journal: Path, folder: Path, done: Run) -> None:
-    """An edit whose difference no event can hold is kept, and said to be too large."""
+    """An edit whose difference is too large for an event is stored and reported."""
     journal.write_text(json.dumps({"entries": ["x" * 2_000_000]}))
     done("journal entry record", "b", "--status", "failed")
     observed = done("log", "--journal", "--type", "edit-observed", "--json").lines[0]
@@ -112,7 +112,7 @@ def test_is_verified_with_its_saved_states(journal_path: Path, done: Run) -> Non
 def test_is_recorded_once_where_the_file_cannot_be_written(
     journal: Path, done: Run, run: Run
 ) -> None:
-    """An entry that was recorded ends with 0, whatever becomes of the file: no retry."""
+    """A recorded entry ends with 0 whatever happens to the file, so there is no retry."""
     journal.unlink()
     journal.mkdir()
     told = done("journal entry record", "b", "--status", "failed")
@@ -136,7 +136,7 @@ def test_status_goes_on_after_the_last_id(journal: Path, done: Run, run: Run) ->
 
 
 def test_foreign_file_is_not_overwritten(journal_path: Path, run: Run) -> None:
-    """A journal does not begin over another tool's file: that is taken in first."""
+    """A journal does not replace another tool's file, which must be imported first."""
     journal_path.parent.mkdir()
     journal_path.write_text("{}")
     refused = run("journal entry record", "a", "--status", "failed")
@@ -206,7 +206,7 @@ def test_an_open_journal_moves(journal: Path, done: Run, run: Run, folder: Path)
 def test_only_its_work_tree_writes_the_file(
     folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The journal's file is in the work tree that opened it, and in no other."""
+    """Only the work tree that opened the journal has its file."""
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
     for line in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"],
                  ["worktree", "add", "-q", "other"]):  # fmt: skip

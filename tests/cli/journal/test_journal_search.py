@@ -1,4 +1,4 @@
-"""`journal search`: an index made from the log when somebody asks, and never the truth."""
+"""`journal search`: an index built from the log on demand, and never authoritative."""
 
 import json
 import sqlite3
@@ -17,7 +17,7 @@ from ..conftest import Run
 
 @pytest.fixture
 def index(folder: Path, done: Run) -> Path:
-    """Return where the index will be, beside a log with a journal."""
+    """Return the path of the index, next to a log with a journal."""
     done("init")
     seen = {"type": "finding", "title": "Callback needs a slash", "description": "Müller"}
     told = ("--observation", json.dumps(seen), "--observation", "blocker: no key")
@@ -35,7 +35,7 @@ def found(done: Run, *words: str) -> list[tuple[str, str, int]]:
 
 
 def test_finds_what_holds_every_word(index: Path, done: Run) -> None:
-    """Learnings, observations and summaries that hold all words, in any case."""
+    """Learnings, observations and summaries with all words are found, in any case."""
     assert found(done, "CALLBACK") == [
         ("learning", "learning-0001", 0),
         ("observation", "auth-1", 1),
@@ -104,7 +104,7 @@ def test_no_flipped_bit_is_found(index: Path, folder: Path) -> None:
 
 
 def test_needs_no_file(index: Path, done: Run) -> None:
-    """Where the index cannot be written one in memory does."""
+    """If the index cannot be written, it is built in memory."""
     index.mkdir()
     assert len(found(done, "callback")) == 3
 

@@ -75,7 +75,7 @@ def test_refuses_a_budget_for_nothing(journal: Path, run: Run) -> None:
 
 
 def test_prepares_without_a_journal(folder: Path, done: Run) -> None:
-    """Without records there is nothing to prepare, and no journal begins."""
+    """Without records there is nothing to prepare, and no journal is created."""
     done("init")
     assert done("prepare", "auth").out == "auth: iteration 1\n"
     assert done("recover", "auth").out == "manual: No automated recovery found\n"
@@ -83,7 +83,7 @@ def test_prepares_without_a_journal(folder: Path, done: Run) -> None:
 
 
 def test_proposes_and_adds_learnings(journal: Path, done: Run, run: Run) -> None:
-    """What an entry suggests is shown, and added when that is asked."""
+    """An entry's suggestions are shown, and added on request."""
     shown = done("journal learning extract", "mail-2", "--json").json
     assert [(x["observation"], x["learning"]["content"]) for x in shown] == [
         (1, "URLs need the slash")

@@ -1,4 +1,4 @@
-"""Who wrote a line: the agent of an iteration, somebody outside of any, or one of many."""
+"""The author of a line: an iteration's agent, someone outside, or one of several."""
 
 import json
 from collections.abc import Callable
@@ -116,7 +116,7 @@ def test_what_stood_there_before_is_of_no_iteration(loop: Loop, ask: Ask) -> Non
 
 
 def test_what_changed_since_the_last_iteration_is_outside(loop: Loop, ask: Ask) -> None:
-    """A line that no snapshot holds yet is outside, unless an iteration is under way."""
+    """A line in no snapshot yet is from outside, unless an iteration is in progress."""
     loop.iterate(a="one")
     loop.append(a="by hand")
     found = ask("a.txt", 2)
@@ -192,7 +192,7 @@ def test_a_line_that_is_written_again_has_a_new_author(loop: Loop, ask: Ask) -> 
 
 
 def test_paths_that_come_back_alone_leave_the_others(loop: Loop, ask: Ask) -> None:
-    """After a restore of one path, and after its undo, each line has its own writer."""
+    """After a restore of one path, and after its undo, each line has its own author."""
     loop.iterate(a="one", b="one")
     loop.iterate(a="two", b="two")
     loop.done("rollback", "iter:1", "--files", "a.txt", "--reason", "worse", "--yes")
@@ -231,13 +231,13 @@ def test_what_was_pruned_is_not_guessed(loop: Loop, ask: Ask) -> None:
 
 
 def iterations_or_outside(found: WhyAnswer) -> set[str]:
-    """Return the iterations that may have written a line that may be outside, too."""
+    """Return the iterations that may have written a line, if not someone outside."""
     assert str(found.written_by).endswith("-or-outside")
     return {*found.iterations}
 
 
 def test_sprints_of_one_tree_know_of_each_other(loop: Loop, ask: Ask) -> None:
-    """A line that another sprint's iteration wrote in this tree is named as that one's."""
+    """A line written by another sprint's iteration in this tree is attributed to it."""
     loop.iterate(a="one")
     loop.done("goal", "complete", "--summary", "done")
     loop.done("sprint", "create", "next", "--goal", "More")
@@ -253,7 +253,7 @@ def test_sprints_of_one_tree_know_of_each_other(loop: Loop, ask: Ask) -> None:
 
 
 def test_the_page_shows_authors_apart(loop: Loop) -> None:
-    """The row of an iteration counts its own files, and those that others changed."""
+    """An iteration's row counts its own files, and those that others changed."""
     loop.iterate(a="one")
     loop.append(h="by hand")
     loop.iterate(a="two")
@@ -296,7 +296,7 @@ def test_what_was_done_while_a_limit_was_waited_for_is_not_guessed(
 def test_an_iteration_that_was_killed_may_have_ceased_at_any_time(
     loop: Loop, ask: Ask
 ) -> None:
-    """Its lines may be outside, too; those of the next iteration are not also its own."""
+    """Its lines may be from outside; the next iteration's lines are not also its own."""
     loop.iterate(a="one")
     loop.done("iteration", "start", "--snapshot")
     loop.append(a="killed")
@@ -339,7 +339,7 @@ class History:
             self.restore("P")
 
     def iterate(self) -> None:
-        """Let an agent work, and at times go back on the way."""
+        """Let an agent work, with occasional rollbacks."""
         self.number += 1
         self.loop.done("iteration", "start", "--snapshot")
         self.edit(str(self.number))
@@ -364,7 +364,7 @@ class History:
             git(folder, "commit", "-q", "--allow-empty", "-m", "mine")
 
     def restore(self, who: str) -> None:
-        """Bring back an iteration's files, all or one; at times undo that."""
+        """Restore all or one of an iteration's files; sometimes undo that."""
         names = sorted(self.loop.folder.glob("*.txt"))
         point = f"iter:{self.chance.randint(0, self.number)}"
         is_one = names and self.chance.random() < 0.3

@@ -13,7 +13,7 @@ IMPLEMENT = "phases[build].steps[login].phases[implement]"
 
 @pytest.fixture
 def history(sprint: Path, done: Run) -> Path:
-    """Return a folder whose sprint failed, was rolled back, and was worked on again."""
+    """Return a folder whose sprint failed, was rolled back, and continued."""
     done("phase", "start")
     done("phase", "complete", "--summary", "on a branch")
     done("phase", "start", "--actor", "agent:coder")
@@ -60,7 +60,7 @@ def test_tells_what_it_was_before(history: Path, done: Run) -> None:
 def test_explains_a_line_of_the_state_file_as_its_field(
     history: Path, done: Run, run: Run
 ) -> None:
-    """Each line of PROGRESS.yaml has the answer for its field; an edited line has none."""
+    """Each line of PROGRESS.yaml has its field's answer; an edited line has none."""
     file = history / "PROGRESS.yaml"
     for line in done("why", "--all", "--json").out.splitlines():
         told = msgspec.json.decode(line)
@@ -103,7 +103,7 @@ def test_refuses_a_line_of_another_state_file(
 
 
 def test_names_what_a_rollback_brought_back(history: Path, done: Run) -> None:
-    """For a rollback also the event is named that the value comes from."""
+    """For a rollback, the event that the value comes from is also named."""
     found = blamed(done, "phases[setup].status")
     assert (found["event"]["type"], found["reason"]) == ("rolled-back", "wrong branch")
     assert found["brought_back"]["version"] == 3
@@ -114,7 +114,7 @@ def test_names_what_a_rollback_brought_back(history: Path, done: Run) -> None:
 
 
 def test_names_the_event_in_force_beside_a_voided_one(history: Path, done: Run) -> None:
-    """A rollback that changes nothing leaves the blame with an event it has discarded."""
+    """After a rollback without changes, blame also names the event it has discarded."""
     done("phase", "complete", "--summary", "again")
     done("phase", "reopen", "setup")
     done("phase", "start", "setup")
@@ -136,7 +136,7 @@ def test_follows_derived_fields(history: Path, done: Run) -> None:
 
 
 def test_tells_what_was_taken_away(history: Path, done: Run) -> None:
-    """A field that is not there any more was set by the event that took it away."""
+    """A field that no longer exists was set by the event that removed it."""
     found = blamed(done, f"{IMPLEMENT}.error")
     assert (found["present"], found["value"]) == (False, None)
     assert (found["event"]["version"], found["brought_back"]) == (9, None)
@@ -163,7 +163,7 @@ def test_tells_a_cause_from_elsewhere(history: Path, done: Run) -> None:
 
 
 def test_takes_several_fields(history: Path, done: Run) -> None:
-    """Each field has its answer, in the order in which they were given."""
+    """Each field has its answer, in the given order."""
     answers = done("why", "status", "/phases/0/id", "--json").lines
     assert [answer["field"] for answer in answers] == ["status", "/phases/0/id"]
 

@@ -27,7 +27,7 @@ def learned(journal: Path, done: Run) -> Path:
 
 @pytest.fixture
 def measured(sprint: Path, done: Run) -> Path:
-    """Return a folder whose sprint was measured, went back to its best, and on."""
+    """Return a folder whose sprint was measured, rolled back to its best, and continued."""
     done("iteration", "baseline", "--metric", "test_count=8", "--metric", "tests_passed=5")
     for passed in (6, 8, 7):
         done("iteration", "start")
@@ -59,7 +59,7 @@ def paths(value: Any, so_far: FieldPath = ()) -> Iterator[FieldPath]:
 def check_against_every_version(
     file: str, versions: int, ask: Callable[[str], list[Any]], workspace: Workspace
 ) -> int:
-    """Hold what is blamed against the document at every version; return how many."""
+    """Compare the blame with the document at every version; return the number of fields."""
     read = STATE_FILES[file].read
     documents: list[Any] = [{}] + [
         read(workspace, None, f"version:{version}").document
@@ -92,7 +92,7 @@ def test_is_exact_for_every_field_of_a_journal(learned: Path) -> None:
 
 @pytest.mark.long
 def test_is_exact_for_every_field_of_the_best(measured: Path) -> None:
-    """The same holds for the data of iterations, across a rollback."""
+    """The blame of iterations' data is also exact across a rollback."""
     with Workspace.open(Path()) as workspace:
         head = workspace.sprint("auth").version
         ask: Any = lambda field: list(blame_best(workspace, "auth", [field]))  # noqa: E731
@@ -100,7 +100,7 @@ def test_is_exact_for_every_field_of_the_best(measured: Path) -> None:
 
 
 def test_tells_who_and_why(learned: Path, done: Run, run: Run) -> None:
-    """Actor, reason and time are those of the event; as of a point the answer of then."""
+    """Actor, reason and time are the event's; at a point, the answer is as of then."""
     field = "learnings[learning-0001].still_valid"
     found = done("why", "--file", "journal", field, "--json").json
     assert (found["value"], found["reason"]) == (False, "no longer")
@@ -117,7 +117,7 @@ def test_tells_who_and_why(learned: Path, done: Run, run: Run) -> None:
 
 
 def test_tells_what_a_rollback_brought_back(measured: Path, done: Run) -> None:
-    """Of a value that a rollback brought back, the event is named that it is from."""
+    """For a value restored by a rollback, its original event is named."""
     field = "iteration_metrics.testing.tests_passed"
     found = done("why", "--file", "best", field, "--json").json
     assert (found["value"], found["event"]["type"]) == (8, "rolled-back")
@@ -125,6 +125,6 @@ def test_tells_what_a_rollback_brought_back(measured: Path, done: Run) -> None:
 
 
 def test_compares_journals(learned: Path, done: Run) -> None:
-    """`diff --file journal` shows each field that is another than at the point."""
+    """`diff --file journal` shows each field that differs from the point."""
     lines = done("diff", "version:7", "--file", "journal").out.splitlines()
     assert lines == ["learnings[learning-0001].still_valid: true → false"]

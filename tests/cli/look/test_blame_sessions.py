@@ -1,4 +1,4 @@
-"""What an agent did behind an event: `blame` names its session, `log` lists its calls."""
+"""An agent's actions behind an event: `blame` names the session, `log` lists its calls."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def worked(folder: Path, done: Run) -> Path:
 
 
 def test_a_field_is_set_in_the_session_that_worked(worked: Path, done: Run) -> None:
-    """Of two phases each is blamed on its own session; what came before is on none."""
+    """Of two phases, each is attributed to its own session; earlier events have none."""
     for phase in ("one", "two"):
         said = done("why", f"phases[{phase}].status")
         assert f"in session    claude-s-{phase}\n" in said.out

@@ -55,7 +55,7 @@ def test_two_are_told_apart(loop: Path, done: Run) -> None:
 
 
 def test_sprints_stand_side_by_side(loop: Path, done: Run, run: Run) -> None:
-    """SPRINT:N names an iteration of another sprint, judged by the rules there."""
+    """SPRINT:N names an iteration of another sprint, judged by that sprint's rules."""
     done("fork", "other", "--from", "iter:2")
     rules = (
         "iteration",

@@ -1,4 +1,4 @@
-"""What the past costs is counted: by what changed, not by how large a plan is."""
+"""The cost of history commands depends on the changes, not on the plan's size."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def events(phases: int, rounds: int = 5) -> Iterator[Event]:
 
 @contextmanager
 def worked_on(phases: int, rounds: int = 5) -> Iterator[Workspace]:
-    """Give a log of the same work on a plan of so many phases."""
+    """Provide a log of the same work on a plan of a given size."""
     with TemporaryDirectory() as folder, Workspace.in_memory(Path(folder)) as workspace:
         record(workspace, *events(phases, rounds))
         yield workspace
@@ -101,7 +101,7 @@ def replayed(phases: int) -> tuple[int, list[int]]:
 
 
 def test_an_event_is_compared_by_what_it_reaches() -> None:
-    """A replay of the same events makes as many calls, whatever the plan holds besides."""
+    """A replay of the same events needs the same number of calls in any plan."""
     # The first run fills the cache of names.
     _, small, large = (replayed(phases) for phases in (10, 10, 200))
     assert small[1] == large[1]
@@ -111,7 +111,7 @@ def test_an_event_is_compared_by_what_it_reaches() -> None:
 
 
 def test_what_an_event_leaves_alone_is_shared() -> None:
-    """Both documents of a step hold the same objects, but for the phase it is about."""
+    """Both documents of a step share the same objects, except for the affected phase."""
     with worked_on(20) as workspace:
         steps = list(replay(workspace, "s"))[1:]
     assert max(map(nodes_apart, steps)) == 1

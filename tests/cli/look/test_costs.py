@@ -85,7 +85,7 @@ READINGS = ("status", "list", "report", "report 1", "iteration compare 1 2", "lo
 
 @pytest.fixture
 def aborted(sprint: Path, done: Run) -> Path:
-    """Return a folder whose sprint has two iterations with an aborted run each."""
+    """Return a folder whose sprint has two iterations, each with an aborted run."""
     for number in (1, 2):
         usage = {"input_tokens": 1000, "output_tokens": 234, "cost_usd": 0.25 * number}
         ran = {"phase": "setup", "iteration": number, "status": "stopped"}
@@ -98,7 +98,7 @@ def aborted(sprint: Path, done: Run) -> Path:
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_a_lower_bound_has_its_mark(aborted: Path, done: Run, reading: str) -> None:
-    """Tokens and cost that are not fully known are marked wherever they are printed."""
+    """Tokens and cost that are only lower bounds are marked in all output."""
     shown = [*AMOUNT.finditer(done(*reading.split()).out)]
     assert len(shown) >= 2
     assert [found[0] for found in shown if not found[1]] == []

@@ -18,7 +18,7 @@ AT = "2026-01-15T09:0{}:00Z"
 
 @pytest.fixture
 def history(sprint: Path, done: Run) -> Path:
-    """Return a folder whose sprint finished a phase and began the next."""
+    """Return a folder whose sprint finished a phase and started the next."""
     steps = [
         ("phase", "start"),
         ("phase", "complete", "--summary", "on a branch"),
@@ -35,7 +35,7 @@ def shown(done: Run, *arguments: str) -> Any:
 
 
 def test_tells_each_field_in_a_line(history: Path, done: Run) -> None:
-    """A line names the field by the ids on its way, and both values."""
+    """A line names the field by its ids, with both values."""
     lines = done("diff", "version:3", "version:4").out.splitlines()
     assert lines[:2] == [
         "phases[setup].status: in-progress → completed",
@@ -52,7 +52,7 @@ def test_tells_what_happened_until_now(history: Path, done: Run) -> None:
 
 
 def test_says_when_nothing_differs(history: Path, done: Run) -> None:
-    """The same state at both points has no lines, and no operations."""
+    """If the states are equal, there are no lines and no operations."""
     assert done("diff", "version:5").out == "no difference\n"
     assert done("diff", "version:5", "--json-patch").json == []
     assert done("diff", "version:5", "--unified").out == ""
@@ -65,7 +65,7 @@ def test_says_when_nothing_differs(history: Path, done: Run) -> None:
 def test_patch_leads_from_one_to_the_other(
     history: Path, done: Run, old: str, new: str
 ) -> None:
-    """The JSON Patch of two points applies, and gives exactly the other document."""
+    """The JSON Patch between two points produces exactly the other document."""
     patch = done("diff", old, new, "--json-patch").json
     reached = apply(shown(done, "--at", old), patch)
     assert reached == shown(done, "--at", new)
@@ -94,7 +94,7 @@ def test_compares_two_sprints(history: Path, done: Run) -> None:
 
 
 def test_compares_what_is_known_of_iterations(history: Path, done: Run) -> None:
-    """`--file best` compares what `show best` prints."""
+    """`--file best` compares the output of `show best`."""
     for passed in (5, 7):
         done("iteration", "start")
         metrics = ("--metric", "test_count=9", "--metric", f"tests_passed={passed}")
@@ -112,7 +112,7 @@ def test_tells_items_by_their_ids(history: Path, done: Run) -> None:
 
 
 def test_shows_where_long_texts_differ(history: Path, done: Run) -> None:
-    """Of two texts that begin alike, what is shown is where they go apart."""
+    """For two texts with a common beginning, the output starts near the difference."""
     done("phase", "complete", "build/login/implement", "--summary", "word " * 30 + "one")
     done("phase", "reopen", "build/login/implement")
     done("phase", "start", "build/login/implement")
@@ -140,7 +140,7 @@ def test_refuses_what_is_no_point(
 
 
 def test_says_how_the_files_differ(folder: Path, done: Run) -> None:
-    """Of a goal loop it compares the files of two iterations, by default the last two."""
+    """For a goal loop it compares the files of two iterations, by default the last two."""
     done("init", "--here")
     done("sprint", "create", "s", "--goal", "Win")
     done("sprint", "start")

@@ -26,7 +26,7 @@ def test_it_says_whether_the_goal_is_reached(loop: Run) -> None:
 
 
 def test_a_goal_that_is_given_up_is_not_reached(loop: Run) -> None:
-    """A sprint that is closed without its goal does not look like one that has it."""
+    """A sprint closed without its goal does not look like one that reached it."""
     loop("sprint", "complete", "--abandon-goal", "--reason", "no time")
     assert "goal (given up): Win\n" in loop().out
 

@@ -1,4 +1,4 @@
-"""The first screens: `status` in 15 lines whose figures agree with other answers, `log`."""
+"""The first screens: `log`, and `status` in 15 lines that agree with other answers."""
 
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ def fill(stream: Path) -> None:
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.stem)
 def test_headline_figures_agree(folder: Path, done: Run, stream: Path) -> None:
-    """Each figure of `status` is that of the --json answer with the details."""
+    """Each figure of `status` equals the one in the detailed --json answer."""
     done("init", "--here")
     fill(stream)
     shown, answer = done("status", "--verbose").out, done("status", "--json").json

@@ -1,4 +1,4 @@
-"""What an imported history answers: what happened, in which version, what was lost."""
+"""An imported history: its events, their versions, and losses."""
 
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def told(events: list[Any]) -> list[tuple[str, bool]]:
 
 
 def test_a_phase_has_its_history(history: Path, done: Run) -> None:
-    """What happened to a phase is there as observed events, caused by the import."""
+    """A phase's history consists of observed events, caused by the import."""
     events = done("log", "--phase", "p0", "--json").lines
     assert told(events) == [("phase-completed", True), ("phase-reopened", True)]
     assert {event["actor"] for event in events} == {"import:1.yaml", "import:3.yaml"}
@@ -58,7 +58,7 @@ def test_a_phase_has_its_history(history: Path, done: Run) -> None:
 
 
 def test_what_came_in_and_each_iteration_is_told(history: Path, done: Run) -> None:
-    """A node that is new was injected; a higher iteration began, and is a point in time."""
+    """A new node was injected; a higher number means that an iteration started."""
     events = done("log", "--json").lines
     injected = [e["data"]["nodes"] for e in events if e["type"] == "phase-injected"]
     assert [nodes[0]["id"] for nodes in injected] == ["hotfix"]
@@ -75,7 +75,7 @@ def test_the_import_itself_is_no_observation(history: Path, done: Run) -> None:
 
 
 def test_what_went_back_is_a_finding_of_audit(history: Path, done: Run) -> None:
-    """A leaf that was done and is not any more is named by the import that lost it."""
+    """A leaf that is no longer done is listed with the import that lost it."""
     said = done("audit").out
     assert "p0" in said
     lost = [
@@ -87,7 +87,7 @@ def test_what_went_back_is_a_finding_of_audit(history: Path, done: Run) -> None:
 
 
 def test_a_loss_is_a_finding_of_its_own_kind(history: Path, done: Run) -> None:
-    """`audit` says in words what was lost, counts it, and lists losses alone."""
+    """`audit` describes and counts losses, and can list them alone."""
     answer = done("audit", "--kind", "loss", "--json").json
     (loss,) = answer["decisions"]
     assert loss["said"].startswith("1 done before, not done in this version: p0; source ")
@@ -96,7 +96,7 @@ def test_a_loss_is_a_finding_of_its_own_kind(history: Path, done: Run) -> None:
 
 
 def test_each_version_is_still_what_it_was(history: Path, done: Run) -> None:
-    """Behind each import the document is the one that was imported."""
+    """After each import, the document is the imported one."""
     imports = [e for e in done("log", "--json").lines if e["type"] == "sprint-imported"]
     for event, text in zip(imports, VERSIONS, strict=True):
         shown = done("show", "progress", "--at", f"version:{event['version']}")
@@ -106,7 +106,7 @@ def test_each_version_is_still_what_it_was(history: Path, done: Run) -> None:
 
 
 def test_blame_names_the_version_that_changed_a_field(folder: Path, done: Run) -> None:
-    """A figure that is the same in all versions is that of the first, right or wrong."""
+    """A figure that is equal in all versions comes from the first, right or wrong."""
     (folder / "old").mkdir()
     for number, statuses in enumerate((["pending"] * 2, ["completed", "pending"])):
         text = document(*statuses).replace("stats:\n", "stats:\n  total-phases: 26\n")

@@ -18,7 +18,7 @@ COMMAND = [sys.executable, "-m", "sprintlog.cli"]
 
 @pytest.fixture
 def history(sprint: Path, done: Any) -> Path:
-    """Return a folder whose sprint went through two iterations, one event a minute."""
+    """Return a folder whose sprint had two iterations, one event per minute."""
     steps: Sequence[Sequence[str]] = [
         ("iteration", "start"),
         ("phase", "start", "setup", "--actor", "agent:coder"),
@@ -82,7 +82,7 @@ def versions(done: Any, *options: str) -> list[int]:
 def test_lists_what_fits_every_filter(
     history: Path, done: Any, options: list[str], wanted: list[int]
 ) -> None:
-    """Each filter narrows the list; the order is that of the log, or the other way."""
+    """Each filter narrows the list, which is in log order or reversed."""
     assert versions(done, *options) == wanted
 
 
@@ -120,7 +120,7 @@ def test_one_short_line_each(history: Path, done: Any) -> None:
 
 @pytest.mark.long
 def test_long_listings_are_read_in_both_directions(sprint: Path, run: Any) -> None:
-    """Over many pages nothing is left out or twice, forwards and backwards."""
+    """Over many pages, nothing is missing or duplicated, forwards and backwards."""
     lines = "".join('{"type": "note-added", "data": {"text": "x"}}\n' for _ in range(1300))
     subprocess.run(
         [*COMMAND, "append"], input=lines.encode(), check=True, stdout=subprocess.DEVNULL
@@ -160,7 +160,7 @@ def _has_open(pid: int, name: str) -> bool:
 
 @pytest.mark.parametrize("target", ["/dev/null", "file"])
 def test_a_follower_ends_by_an_interrupt(sprint: Path, target: str) -> None:
-    """Ctrl-C ends it with 130 and without a word, also where no pipe is."""
+    """Ctrl-C ends it silently with 130, with and without a pipe."""
     # A signal that is ignored here would also be ignored in the child.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with open(sprint / target, "wb") as file:
@@ -178,7 +178,7 @@ def test_a_follower_ends_by_an_interrupt(sprint: Path, target: str) -> None:
 
 
 def test_a_follower_ends_when_nobody_reads(sprint: Path) -> None:
-    """Once its reader is gone a follower ends silently."""
+    """A follower whose reader has gone ends silently."""
     following = subprocess.Popen(
         [*COMMAND, "log", "-f"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -215,7 +215,7 @@ def on_terminal(words: list[str], **environment: str) -> str:
 
 
 def test_a_pager_on_a_terminal_only(history: Path, done: Any) -> None:
-    """On a terminal $PAGER shows the list; elsewhere and with --json there is none."""
+    """On a terminal $PAGER shows the list; without one or with --json, none is used."""
     pager = f"'{sys.executable}' -c 'import sys; print(len(sys.stdin.readlines()))'"
     piped, plain = done("log").out, on_terminal(["log"], PAGER="cat")
     assert on_terminal(["log"], PAGER=pager).startswith(f"{piped.count(chr(10))}\n")

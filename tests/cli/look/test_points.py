@@ -1,4 +1,4 @@
-"""Every command that reads answers as of any earlier point, in every form of `--at`."""
+"""Every read command answers as of any earlier point, in every form of `--at`."""
 
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,7 @@ READING = {
 
 @pytest.fixture
 def history(folder: Path, done: Run, made: Made) -> Path:
-    """Return a folder whose sprint has a gate and went through two iterations."""
+    """Return a folder whose sprint has a gate and two iterations."""
 
     def steps() -> None:
         Path("plan.yaml").write_text(f"{PLAN}    gate:\n      script: 'true'\n")
@@ -116,7 +116,7 @@ def history(folder: Path, done: Run, made: Made) -> Path:
 
 
 def test_knows_every_command_of_the_table() -> None:
-    """A command that neither records nor takes `--at` has its reason here."""
+    """A command that neither records nor accepts `--at` is listed here with a reason."""
     assert [p for p, c in READING.items() if option(c, "at") is None] == []
     known = {path for path, _ in commands()}
     assert set(ALWAYS_NOW) <= known
@@ -136,7 +136,7 @@ def test_answers_as_of_every_form(history: Path, run: Run, path: str, point: str
 
 @pytest.mark.parametrize("path", [*READING, "sprintlog diff"])
 def test_refuses_what_is_no_point(history: Path, run: Run, path: str) -> None:
-    """Any other text is refused with all forms that there are."""
+    """Any other text is refused with all valid forms."""
     words = [*path.split()[1:], *NEEDED.get(path, ())]
     how = () if path == "sprintlog diff" else ("--at",)
     result = run(*words, *how, "someday")
@@ -159,7 +159,7 @@ def test_next_answers_as_of_then(history: Path, done: Run) -> None:
 
 
 def test_lists_the_sprints_of_then(history: Path, done: Run) -> None:
-    """A sprint that came later was not there, and each has the status it had."""
+    """Later sprints are not listed, and each has its status at that time."""
     plan = ("--plan", "plan.yaml", "--sprint-dir", "later")
     done("sprint", "create", "later", *plan)
     rows = done("sprint", "list", "--at", "position:1", "--json").json

@@ -112,7 +112,7 @@ def test_gates_are_checks(gated: Any, done: Any, run: Any) -> None:
 
 
 def test_answers_follow_the_log(history: Path, done: Any) -> None:
-    """Later records are in the next answer; --fresh returns the same."""
+    """The next answer includes later records; --fresh returns the same."""
     sql = "SELECT count(*) FROM v_events"
     assert rows(done, sql) == [[12]]
     done("note", "more", "--sprint", "two")
@@ -153,7 +153,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("sql", REFUSED)
 def test_nothing_but_reading(sprint: Path, run: Any, done: Any, sql: str) -> None:
-    """Statements other than SELECT are refused in a line, and change nothing."""
+    """Statements other than SELECT are refused in one line, and change nothing."""
     done("query", "SELECT 1")
     file = sprint / ".sprintlog" / "query.db"
     before = file.read_bytes(), sorted(os.listdir())
@@ -167,7 +167,7 @@ ENDLESS = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)"
 
 
 def test_time_is_bounded(sprint: Path, run: Any) -> None:
-    """A question without end is broken off, whatever came out before."""
+    """An endless query is aborted, whatever was printed before."""
     result = run("query", f"{ENDLESS} SELECT count(*) FROM n", "--timeout", "0.2")
     assert result.code == 1
     assert "took longer than 0.2 seconds" in result.err
@@ -177,7 +177,7 @@ def test_time_is_bounded(sprint: Path, run: Any) -> None:
 
 @pytest.mark.parametrize("form", [(), ("--csv",), ("--json",)], ids=str)
 def test_a_cut_answer_says_so_itself(sprint: Path, run: Any, form: tuple[str, ...]) -> None:
-    """The last line of an answer that is not whole is an error, in each form."""
+    """The last line of an incomplete answer is an error, in each format."""
     sql = f"{ENDLESS} SELECT i, 'x' AS word FROM n WHERE i < 400"
     result = run("query", sql, "--timeout", "0.3", *form)
     *rows, last = result.out.splitlines()
@@ -190,7 +190,7 @@ def test_a_cut_answer_says_so_itself(sprint: Path, run: Any, form: tuple[str, ..
 
 
 def test_time_of_the_reader_is_not_counted(sprint: Path) -> None:
-    """An answer is not cut because whoever reads it is slow."""
+    """The time of a slow reader does not count."""
     sql = (
         "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000)"
         " SELECT i FROM n"
@@ -234,13 +234,13 @@ def test_memory_is_bounded(sprint: Path, heap: str) -> None:
 
 
 def test_options_that_exclude_each_other(sprint: Path, run: Any) -> None:
-    """One question or one list, in one form."""
+    """A query and the list, and the formats, exclude each other."""
     for line in ([], ["SELECT 1", "--tables"], ["SELECT 1", "--csv", "--json"]):
         assert run("query", *line).code == 2
 
 
 def test_csv_is_no_formula(history: Path, done: Any) -> None:
-    """What a spreadsheet would carry out has an apostrophe; quotes and lines are safe."""
+    """Values that a spreadsheet would execute get an apostrophe; quotes are safe."""
     sql = (
         "SELECT json_extract(data, '$.text'), json_extract(data, '$.summary'),"
         " json_extract(data, '$.reason'), -1, NULL"
@@ -255,7 +255,7 @@ def test_csv_is_no_formula(history: Path, done: Any) -> None:
 
 
 def content(text: bytes) -> Callable[[Path], None]:
-    """Return what gives the file another content."""
+    """Return a function that changes the file's content."""
 
     def change(file: Path) -> None:
         file.write_bytes(text)
@@ -292,7 +292,7 @@ SPOILT: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize("name", SPOILT)
 def test_spoilt_tables_are_made_anew(sprint: Path, done: Any, name: str) -> None:
-    """Whatever became of the file, the answer is that of the log."""
+    """Whatever happened to the file, the answer is that of the log."""
     done("phase", "start")
     whole = rows(done, "SELECT * FROM v_events")
     SPOILT[name](sprint / ".sprintlog" / "query.db")
@@ -313,7 +313,7 @@ def everything(folder: Path) -> list[Any]:
 
 @pytest.mark.long
 def test_no_flipped_bit_is_answered(history: Path) -> None:
-    """Whichever bit of the file flips, the answers are those of the log."""
+    """Whichever bit of the file is flipped, the answers are those of the log."""
     whole = everything(history)
     file = history / ".sprintlog" / "query.db"
     chance = Random(7)
@@ -326,7 +326,7 @@ def test_no_flipped_bit_is_answered(history: Path) -> None:
 
 @pytest.mark.long
 def test_no_half_written_file_is_answered(history: Path, done: Any) -> None:
-    """Whichever pages were not written before a power cut, the answers are the log's."""
+    """Whichever pages were lost in a power failure, the answers are the log's."""
     everything(history)
     file = history / ".sprintlog" / "query.db"
     before = file.read_bytes()
@@ -340,7 +340,7 @@ def test_no_half_written_file_is_answered(history: Path, done: Any) -> None:
 
 
 def test_what_others_wrote_into_the_file_is_no_answer(history: Path, done: Any) -> None:
-    """A value that somebody changed is noticed at the next question."""
+    """A changed value is detected by the next query."""
     sql = "SELECT count(*) FROM v_events WHERE actor = 'nobody'"
     assert rows(done, sql) == [[0]]
     statement("UPDATE v_events SET actor = 'nobody'")(history / ".sprintlog" / "query.db")
@@ -366,7 +366,7 @@ def test_any_tool_can_open_the_file(history: Path, done: Any) -> None:
 
 @pytest.mark.long
 def test_many_may_ask_while_others_record(sprint: Path) -> None:
-    """Questions side by side, during appends, are each answered from a whole table."""
+    """Concurrent queries during appends are each answered from a consistent table."""
     sql = "SELECT count(*) = max(position) FROM v_events"
     loop = f"for n in 1 2 3 4; do {' '.join(COMMAND)} query --csv '{sql}'; done"
     note = f"for n in 1 2 3 4; do {' '.join(COMMAND)} note x > /dev/null; done"

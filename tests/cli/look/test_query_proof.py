@@ -43,7 +43,7 @@ def note(workspace: Workspace, count: int) -> None:
 def test_each_byte_is_hashed_once_and_what_changed_again(
     sprint: Path, hashed: list[int]
 ) -> None:
-    """A question after one event reads every block once, and hashes few for writing."""
+    """A query after one event reads every block once, and hashes few for writing."""
     with Workspace.open(sprint) as workspace:
         note(workspace, 8_000)
         size = refreshed(workspace).stat().st_size
@@ -59,7 +59,7 @@ def test_each_byte_is_hashed_once_and_what_changed_again(
 
 
 def test_what_is_carried_on_is_proven(sprint: Path, hashed: list[int]) -> None:
-    """The digests that were carried on are those of the whole file, however it grew."""
+    """The reused digests are those of the complete file, however it grew."""
     with Workspace.open(sprint) as workspace:
         for count in (1, 1_000, 1, 3, 3_000, 1):
             note(workspace, count)

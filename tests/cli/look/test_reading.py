@@ -11,7 +11,7 @@ from sprintlog.projections.state_files.yaml.reader import load
 
 @pytest.fixture
 def history(sprint: Path, done: Any) -> Path:
-    """Return a folder whose sprint went through two iterations, one a minute."""
+    """Return a folder whose sprint had two iterations, one event per minute."""
     steps = [
         ("iteration", "start"),
         ("phase", "start", "setup"),
@@ -82,7 +82,7 @@ def test_logs_whole_envelopes_as_json(history: Path, done: Any) -> None:
 
 
 def test_shows_one_event(history: Path, done: Any) -> None:
-    """`show event` prints one event whole."""
+    """`show event` prints one event in full."""
     assert done("show", "event", "4", "--json").json["type"] == "phase-started"
 
 
@@ -97,7 +97,7 @@ def test_replays_what_each_event_changed(history: Path, done: Any) -> None:
 
 
 def test_reading_changes_nothing(history: Path, done: Any) -> None:
-    """Reading commands write neither events nor state files."""
+    """Read commands write neither events nor state files."""
     (history / "PROGRESS.yaml").unlink()
     for command in (
         ["status"],
@@ -147,7 +147,7 @@ def test_replays_from_point_to_point(history: Path, done: Any) -> None:
 
 
 def test_replays_field_by_field(history: Path, done: Any) -> None:
-    """Each event has its changes by the names of their fields, for people and as JSON."""
+    """Each event lists its changes by field name, as text and as JSON."""
     done("phase", "fail", "--error", "no disk")
     (*_, failed, blocked) = done("replay", "--json").lines
     fields = {change["field"]: change for change in failed["fields"]}
@@ -159,7 +159,7 @@ def test_replays_field_by_field(history: Path, done: Any) -> None:
 
 
 def test_replays_over_rollbacks(history: Path, done: Any) -> None:
-    """A rollback is an event whose changes are those back to its target."""
+    """A rollback is an event whose changes lead back to its target."""
     done("rollback", "version:3")
     (step,) = done("replay", "--from", "version:7", "--json").lines
     (back,) = [c for c in step["fields"] if c["field"] == "stats.current-iteration"]
@@ -167,7 +167,7 @@ def test_replays_over_rollbacks(history: Path, done: Any) -> None:
 
 
 def test_refuses_to_replay_backwards(history: Path, run: Any) -> None:
-    """The first point comes before the second; `--to` and `--at` are the same."""
+    """The first point must precede the second; `--to` and `--at` are equivalent."""
     backwards = run("replay", "--from", "version:5", "--to", "version:2")
     assert (backwards.code, "earlier point first" in backwards.err) == (1, True)
     assert run("replay", "--to", "version:2", "--at", "version:3").code == 2

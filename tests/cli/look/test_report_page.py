@@ -9,7 +9,7 @@ from ..conftest import Run
 
 
 def test_the_page_is_written(sprint: Path, done: Run) -> None:
-    """The file is there with all of its sections, and the answer names it."""
+    """The file has all sections, and the answer names it."""
     answer = done("report", "--html", "night.html", "--json").json
     content = (sprint / "night.html").read_text(encoding="utf-8")
     assert answer == {"file": "night.html", "bytes": len(content.encode())}
@@ -18,7 +18,7 @@ def test_the_page_is_written(sprint: Path, done: Run) -> None:
 
 
 def test_the_page_of_a_point_stays(sprint: Path, done: Run) -> None:
-    """The page of a version is the same bytes when more has happened since."""
+    """The page of a version is the same after later events."""
     done("report", "--html", "a.html", "--at", "version:2")
     done("phase", "start", "setup")
     done("report", "--html", "b.html", "--at", "version:2")

@@ -167,7 +167,7 @@ def test_hostile_texts_stay_text(folder: Path, done: Run) -> None:
 
 
 def test_what_a_sprint_came_to(loop: Loop, done: Run) -> None:
-    """One page: state, classes, how the score went, the best, what to do, all rows."""
+    """One page: state, classes, scores over time, the best, the next action, all rows."""
     times = [f"2026-02-02T1{hour}:00:00Z" for hour in range(5)]
     loop(BASELINE_OF_PEAK, PEAK, times)
     done("iteration", "select")
@@ -250,7 +250,7 @@ def test_the_list_shows_how_the_score_went(loop: Loop, done: Run) -> None:
     ],
 )
 def test_bars(values: Any, marks: str, expected: str) -> None:
-    """Bars stand between the smallest and the greatest; what is missing leaves a gap."""
+    """Bars range from the smallest to the greatest value, with gaps for missing ones."""
     numbers = [None if value is None else Fraction(value) for value in values]
     assert sparkline(numbers, marks) == expected
 
@@ -268,7 +268,7 @@ def test_bars(values: Any, marks: str, expected: str) -> None:
 def test_terminals_get_what_they_can_show(
     monkeypatch: pytest.MonkeyPatch, is_terminal: bool, locale: str, expected: bool
 ) -> None:
-    """A terminal that does not say that it takes more gets ASCII; a file gets bars."""
+    """A terminal gets ASCII unless it reports more; a file gets bars."""
     monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
     for name in ("LC_ALL", "LC_CTYPE", "LANG"):
         monkeypatch.setenv(name, locale)
@@ -276,7 +276,7 @@ def test_terminals_get_what_they_can_show(
 
 
 def test_refuses_what_cannot_be_reported(loop: Loop, run: Run, done: Run) -> None:
-    """Nothing measured, nothing selected, no iteration: reported, and no file written."""
+    """Without measurement, selection or iteration it fails, and writes no file."""
     loop(None, ())
     for words in (("report", "0"), ("report", "7"), ("report", "--selection")):
         assert run(*words).code == 3

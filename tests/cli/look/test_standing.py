@@ -19,7 +19,7 @@ def metrics(figures: tuple[str, ...]) -> list[str]:
 
 @pytest.fixture
 def worse(sprint: Path, done: Run) -> Path:
-    """Return a sprint whose second iteration is worse than the first; files are kept."""
+    """Return a sprint whose second iteration is worse than the first, with saved files."""
     for number, figures in enumerate((GOOD, BAD), 1):
         done("iteration", "start")
         (sprint / "work.txt").write_text(f"iteration {number}\n")

@@ -44,7 +44,7 @@ def ask(folder: Path) -> Callable[[str, int], WhyAnswer]:
 
 
 def change(files: Files, number: int, chance: Random) -> None:
-    """Do what an agent does: lines come, go and move to other names; each is its own."""
+    """Act like an agent: add, remove, and move unique lines to other files."""
     names = sorted(files)
     if not names or chance.random() < 0.15:
         files[f"made{number}.txt"] = [f"{number}: begun {n}" for n in range(6)]
@@ -76,7 +76,7 @@ def read(folder: Path) -> Files:
 def test_every_line_has_the_iteration_that_wrote_it(
     loop: Path, done: Run, ask: Callable[[str, int], WhyAnswer]
 ) -> None:
-    """Fifty iterations with renames and rollbacks: each line names the one it came with."""
+    """Over fifty iterations with renames and rollbacks, each line has its iteration."""
     chance = Random(26)
     files: Files = {}
     for number in range(1, ITERATIONS + 1):
@@ -108,7 +108,7 @@ def _events(done: Run, type_: str) -> list[Any]:
 def test_without_snapshots_the_commits_are_asked(
     loop: Path, done: Run, ask: Callable[[str, int], WhyAnswer]
 ) -> None:
-    """Where each iteration commits, a line has the one whose commit git blames."""
+    """If each iteration commits, a line has the iteration whose commit git blames."""
     chance = Random(5)
     files: Files = {}
     made: dict[str, int] = {}
@@ -134,7 +134,7 @@ def test_without_snapshots_the_commits_are_asked(
 def test_a_commit_may_say_it_itself(
     loop: Path, done: Run, ask: Callable[[str, int], WhyAnswer], said: str
 ) -> None:
-    """Of a commit that the log does not know the trailer or note counts, as such."""
+    """For a commit unknown to the log, its trailer or note counts, marked as such."""
     done("iteration", "start")
     done("iteration", "end", "--summary", "nothing committed")
     (loop / "a.txt").write_text("one\n")
@@ -233,7 +233,7 @@ def test_an_approved_request_names_who_let_it_in(sprint: Path, done: Run) -> Non
 def test_refuses_what_is_no_line_of_a_file(
     loop: Path, run: Run, place: str, code: int, words: str
 ) -> None:
-    """A place without a line, a file that is elsewhere, gone or a link: one clear line."""
+    """A missing line, and a file that is outside, missing or a link, are clear errors."""
     (loop / "a.txt").write_text("one\n")
     (loop / "link.txt").symlink_to("/etc/hostname")
     found = run("why", place)
@@ -242,7 +242,7 @@ def test_refuses_what_is_no_line_of_a_file(
 
 
 def test_nothing_of_a_hostile_repository_is_run(loop: Path, done: Run) -> None:
-    """Filters, hooks, monitors and converters that a repository names are not called."""
+    """Filters, hooks, monitors and converters named in a repository are not run."""
     (loop / ".gitattributes").write_text("*.txt filter=evil diff=evil\n")
     (loop / "a.txt").write_text("one\n")
     git(loop, "add", "-A")

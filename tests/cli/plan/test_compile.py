@@ -39,7 +39,7 @@ def definition(project: Path) -> Path:
 
 
 def test_compiles_and_records(project: Path, done: Any) -> None:
-    """One event holds the plan, and the state file is next to SPRINT.yaml."""
+    """One event has the plan, and the state file is next to SPRINT.yaml."""
     done("init")
     answer = done("compile", "sprints/auth", "--json").json
     assert (answer["type"], answer["stream"]) == ("sprint-compiled", "sprint/auth")
@@ -70,7 +70,7 @@ def test_takes_the_folder_it_stands_in(
 
 
 def test_takes_workflows_from_elsewhere(project: Path, done: Any) -> None:
-    """`--workflows` names another folder."""
+    """`--workflows` specifies another folder."""
     (project / ".claude" / "workflows").rename(project / "flows")
     answer = done("compile", "sprints/auth", "--check", "--workflows", "flows", "--json")
     assert [Path(source["path"]).parent.name for source in answer.json["sources"]] == [
@@ -142,7 +142,7 @@ def test_many_problems_are_counted(definition: Path, run: Any) -> None:
 
 
 def test_a_numbered_definition(definition: Path, done: Any) -> None:
-    """A folder may hold one SPRINT-001.yaml instead of SPRINT.yaml."""
+    """A folder may contain one SPRINT-001.yaml instead of SPRINT.yaml."""
     definition.rename(definition.with_name("SPRINT-001.yaml"))
     done("init")
     assert done("compile", "sprints/auth", "--json").json["type"] == "sprint-compiled"
@@ -156,7 +156,7 @@ def test_a_definition_that_is_not_there(project: Path, run: Any) -> None:
 
 
 def test_a_workflow_that_cannot_be_read(project: Path, run: Any) -> None:
-    """A workflow that is not YAML is named, and not called unknown."""
+    """A workflow that is not YAML is named, and not reported as unknown."""
     (project / ".claude" / "workflows" / "main.yaml").write_text("phases: ]\n")
     error = json.loads(run("compile", "sprints/auth", "--json").err)
     assert [(one["code"], one["file"]) for one in error["problems"]] == [
@@ -165,7 +165,7 @@ def test_a_workflow_that_cannot_be_read(project: Path, run: Any) -> None:
 
 
 def test_compiling_again(definition: Path, done: Any) -> None:
-    """The same definition records nothing; a changed one replaces what has not begun."""
+    """The same definition records nothing; a changed one replaces an unstarted plan."""
     done("init")
     done("compile", "sprints/auth")
     again = done("compile", "sprints/auth", "--json").json
@@ -176,7 +176,7 @@ def test_compiling_again(definition: Path, done: Any) -> None:
 
 
 def test_a_running_sprint_takes_additions(definition: Path, done: Any) -> None:
-    """An item that is new becomes a step; nothing is recorded twice."""
+    """A new item becomes a step; nothing is recorded twice."""
     done("init")
     done("compile", "sprints/auth")
     done("sprint", "start")
@@ -208,7 +208,7 @@ def test_a_running_sprint_shows_the_differences(
 
 
 def test_another_id_makes_another_sprint(definition: Path, done: Any) -> None:
-    """`--id` comes before the definition's own, so one definition can be run again."""
+    """`--id` overrides the definition's id, so one definition can be run again."""
     done("init")
     done("compile", "sprints/auth")
     done("compile", "sprints/auth", "--id", "auth-2", "--sprint-dir", "again")

@@ -25,7 +25,7 @@ MAY_BE_ADDED = {"started-at", "completed-at", "elapsed", "last-activity"}
 
 
 def times(started: str, completed: str | None = None, elapsed: str | None = None) -> Any:
-    """Return the times of a node, given as minutes of nine o'clock."""
+    """Return the times of a node, given as minutes after nine o'clock."""
     found = {"started-at": f"2026-01-15T09:{started}:00Z"}
     if completed:
         found["completed-at"] = f"2026-01-15T09:{completed}:00Z"

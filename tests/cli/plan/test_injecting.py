@@ -53,7 +53,7 @@ def test_answers_with_the_addresses(sprint: Path, done: Any) -> None:
 
 
 def test_says_when_it_is_so_already(sprint: Path, done: Any) -> None:
-    """The same command again records nothing, without a key as well."""
+    """The same command again records nothing, even without a key."""
     command = ("phase", "inject", "--prompt", "x", "--id", "n", "--json")
     version = done(*command).json["version"]
     assert done(*command).json == {
@@ -75,7 +75,7 @@ def test_says_when_it_is_so_already(sprint: Path, done: Any) -> None:
     ],
 )
 def test_takes_every_position(sprint: Path, done: Any, position: str, address: str) -> None:
-    """Each position of the documents is one word, with an address behind a colon."""
+    """Each documented position is one word, with an address after a colon."""
     command = ("phase", "inject", "--id", "n", "--prompt", "x", "--position", position)
     assert done(*command, "--json").json["addresses"] == [address]
 
@@ -107,7 +107,7 @@ def test_takes_several_from_a_file(sprint: Path, done: Any, name: str) -> None:
 
 
 def test_injects_all_or_nothing(sprint: Path, run: Any) -> None:
-    """One bad phase in a file keeps the others out; file and field are named."""
+    """One invalid phase in a file excludes the others; file and field are named."""
     content = "- {id: a, prompt: x}\n- {id: setup, prompt: y}\n"
     (sprint / "fixes.yaml").write_text(content)
     result = run("phase", "inject", "--file", "fixes.yaml")
@@ -140,7 +140,7 @@ def test_injects_steps(sprint: Path, done: Any) -> None:
 
 
 def test_keeps_the_pointer_on_its_work(sprint: Path, done: Any) -> None:
-    """Work injected before the pointer changes its index and nothing else."""
+    """Work injected before the pointer only changes its index."""
     done("phase", "start")
     done("phase", "inject", "--prompt", "x", "--id", "n", "--position", "before:setup")
     assert done("status", "--json").json["pointer"] == "setup"
@@ -228,7 +228,7 @@ def test_appends_the_same(sprint: Path, done: Any, run: Any) -> None:
 
 
 def test_lists_it_in_the_log(sprint: Path, done: Any) -> None:
-    """One line of the log describes the injection and its place."""
+    """One log line describes the injection and its position."""
     done("phase", "inject", "--prompt", "x", "--id", "n", "--position", "before:build")
     out = done("log", "--last", "1").out
     assert "phase-injected n  position before:build" in out

@@ -19,7 +19,7 @@ REPAIRING = "phases: [{id: fix, prompt: Repair it, model: opus}, {id: try, promp
 
 @pytest.fixture
 def workflows(sprint: Path) -> Path:
-    """Return the folder of workflows beside a sprint that has started."""
+    """Return the folder of workflows next to a started sprint."""
     folder = sprint / ".claude" / "workflows"
     folder.mkdir(parents=True)
     (folder / "bugfix.yaml").write_text(WORKFLOW)
@@ -30,7 +30,7 @@ def workflows(sprint: Path) -> Path:
 
 
 def test_injects_a_workflow(workflows: Path, sprint: Path, done: Any) -> None:
-    """A workflow is compiled, and all of its phases are injected, inlined ones too."""
+    """A workflow is compiled, and all its phases are injected, including inlined ones."""
     command = ("phase", "inject", "--workflow", "bugfix", "--json")
     assert done(*command).json["addresses"] == ["cause", "repair-fix", "repair-try"]
     cause, fix = document(sprint)["phases"][1:3]
@@ -72,7 +72,7 @@ def test_refuses_what_is_no_workflow(
 
 
 def test_names_the_phase_of_a_workflow(workflows: Path, run: Any, done: Any) -> None:
-    """A workflow that was injected before needs a prefix; the refusal names its phase."""
+    """Injecting a workflow again requires a prefix; the refusal names its phase."""
     done("phase", "inject", "--workflow", "bugfix")
     command = ("phase", "inject", "--workflow", "bugfix", "--position", "end-of-workflow")
     assert run(*command).err.startswith("error: bugfix: phases[0].id: phase cause already")

@@ -17,7 +17,7 @@ PLAN = "phases: [{id: a, prompt: x}]"
 
 @pytest.fixture
 def two(folder: Path, done: Run) -> Path:
-    """Return a folder that chooses the sprint `here`, beside a blocked one elsewhere."""
+    """Return a folder that chooses the sprint `here`, next to a blocked sprint."""
     (folder / "plan.yaml").write_text(PLAN)
     done("init")
     done("sprint", "create", "here", "--plan", "plan.yaml")
@@ -32,7 +32,7 @@ def two(folder: Path, done: Run) -> Path:
 def test_a_hint_is_about_the_sprint_that_was_named(
     two: Path, run: Run, done: Run, command: str
 ) -> None:
-    """What an answer about one sprint hints at goes on with that one, not with another."""
+    """The hints in an answer about a sprint refer to that sprint."""
     told = done(command, "--sprint", "there").out
     (hint,) = [line for line in told.splitlines() if line.strip().startswith("hint:")]
     (words,) = commands_in(hint)
@@ -51,7 +51,7 @@ def test_a_refusal_is_about_the_sprint_that_was_named(two: Path, run: Run) -> No
 def test_a_loops_sprint_is_made_before_its_first_run(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """Without plan and goal it is as `wrap` makes one: so rules can be set before."""
+    """Without plan and goal it is created as by `wrap`, so rules can be set before."""
     done("init")
     refused = run("iteration rules set", "--sprint", "second", "--threshold", "target=0.9")
     assert "`sprintlog sprint create second` creates it" in refused.err
@@ -77,7 +77,7 @@ def test_a_sprint_named_before_the_command_is_told_where_it_stands(run: Run) -> 
 
 
 def test_a_goal_begins_a_sprint(folder: Path, done: Run) -> None:
-    """Without an unfinished one, and once a key; then it is changed, and can be run."""
+    """It starts one sprint per key, or changes the unfinished one, which can be run."""
     first = done("goal", "set", "green", "--key", "g")
     assert "begins, with a limit of 100 iterations" in first.err
     done("goal", "set", "green and fast")
@@ -92,7 +92,7 @@ def test_a_goal_begins_a_sprint(folder: Path, done: Run) -> None:
 
 
 def test_a_prompt_begins_a_sprint(folder: Path, run: Run) -> None:
-    """`run` needs a plan, a goal or the whole prompt; no other name begins a sprint."""
+    """`run` needs a plan, a goal or a prompt file; a name alone starts no sprint."""
     assert run("run", "--", "true").code == NOT_FOUND
     (folder / "PROMPT.md").write_text("Do the next task.\n")
     given = ("run", "--prompt-file", "PROMPT.md", "--budget-iterations", "1")

@@ -1,4 +1,4 @@
-"""What a sprint defers to the next one is taken over where the next one starts."""
+"""Requests deferred to the next sprint are taken over where it starts."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ WHY = ("--reasoning", "So")
 
 @pytest.fixture
 def waiting(sprint: Path, done: Any) -> Path:
-    """Return a log whose sprint put two requests off, and one that has not begun."""
+    """Return a log whose sprint deferred two requests, and an unstarted sprint."""
     for name in ("one", "two"):
         words = ("--id", name, "--description", f"All of {name}", "--context", '{"n": 1}')
         done("queue", "add", name, *words, "--priority", "low", "--type", "docs",
@@ -23,7 +23,7 @@ def waiting(sprint: Path, done: Any) -> Path:
 
 
 def create(done: Any, *names: str) -> None:
-    """Make sprints that have not begun."""
+    """Create sprints that have not started."""
     for name in names:
         done("sprint", "create", name, "--plan", "plan.yaml", "--sprint-dir", name)
 
@@ -35,7 +35,7 @@ def queue(done: Any, sprint: str) -> list[Any]:
 
 
 def taken(done: Any, *sprints: str) -> list[tuple[str, Any]]:
-    """Return which sprint took over which request, in order of the sprints."""
+    """Return the requests that each sprint took over, in order of the sprints."""
     return [(s, r["taken_over_from"]["request"]) for s in sprints for r in queue(done, s)]
 
 
@@ -74,7 +74,7 @@ def test_goes_on_from_sprint_to_sprint(waiting: Path, done: Any) -> None:
 
 
 def test_keeps_ids_apart(waiting: Path, done: Any) -> None:
-    """Where an id is taken already the request gets the next number."""
+    """If an id is in use, the request gets the next number."""
     done("queue", "add", "x", "--id", "one", "--priority", "low", "--type", "docs",
          "--sprint", "b")  # fmt: skip
     done("sprint", "start", "--sprint", "b")
@@ -91,13 +91,13 @@ def test_keeps_ids_apart(waiting: Path, done: Any) -> None:
     ],
 )
 def test_whoever_starts_takes_over(waiting: Path, done: Any, start: list[str]) -> None:
-    """Every way to start a sprint takes over, and answers with its own event alone."""
+    """Every way to start a sprint takes them over, and returns only its own event."""
     assert "b: sprint-started  [" in done(*start, "--sprint", "b").out
     assert taken(done, "b") == [("b", "one"), ("b", "two")]
 
 
 def test_a_loop_that_starts_takes_over(waiting: Path, run: Any, done: Any) -> None:
-    """So does `run`, whatever becomes of its agent."""
+    """So does `run`, whatever happens to its agent."""
     run("run", "--sprint", "b", "--", "true")
     assert taken(done, "b") == [("b", "one"), ("b", "two")]
 
@@ -124,7 +124,7 @@ def test_state_files_show_it(waiting: Path, done: Any) -> None:
 
 
 def test_copies_in_a_fork_are_taken_over_once(waiting: Path, done: Any) -> None:
-    """A fork holds the same requests: whichever is looked at first, they come over once."""
+    """A fork has the same requests: whichever is read first, they are taken over once."""
     done("fork", "another", "--sprint", "auth", "--from", "version:6")
     done("queue", "add", "own", "--priority", "low", "--type", "docs", "--id", "own",
          "--sprint", "another")  # fmt: skip

@@ -13,7 +13,7 @@ progress-edits = "adopt"
 
 
 def test_the_file_judges_nothing_before_it_is_recorded(sprint: Path, done: Run) -> None:
-    """`iteration rules show` and `status` say in one line what differs, and the command."""
+    """`iteration rules show` and `status` state the differences and the command."""
     (sprint / "sprintlog.toml").write_text(RULES)
     for words in (("iteration", "rules", "show"), ("status",)):
         told = done(*words)
@@ -23,7 +23,7 @@ def test_the_file_judges_nothing_before_it_is_recorded(sprint: Path, done: Run) 
 
 
 def test_from_config_records_the_rules_of_the_file(sprint: Path, done: Run) -> None:
-    """One event has them all; what is typed comes first, and nothing differs then."""
+    """One event has them all; options take precedence, and then nothing differs."""
     (sprint / "sprintlog.toml").write_text(RULES)
     done("iteration rules set", "--from-config")
     answer = done("iteration rules show", "--json")
@@ -34,13 +34,13 @@ def test_from_config_records_the_rules_of_the_file(sprint: Path, done: Run) -> N
 
 
 def test_without_rules_in_a_file_nothing_is_recorded(sprint: Path, run: Run) -> None:
-    """`--from-config` says that there are none."""
+    """`--from-config` reports that there are none."""
     told = run("iteration rules set", "--from-config")
     assert (told.code, "has no [rules]" in told.err) == (3, True)
 
 
 def test_doctor_says_where_the_file_differs(sprint: Path, run: Run, done: Run) -> None:
-    """A note names the sprint and what differs, until the rules are recorded."""
+    """A note names the sprint and the differences, until the rules are recorded."""
     assert "rules" not in {one["check"] for one in done("doctor", "--json").json["checks"]}
     (sprint / "sprintlog.toml").write_text(RULES)
     (told,) = [x for x in done("doctor", "--json").json["checks"] if x["check"] == "rules"]

@@ -1,4 +1,4 @@
-"""What commands answer with `--json`: each follows its schema."""
+"""The `--json` answers of commands: each follows its schema."""
 
 from pathlib import Path
 
@@ -113,7 +113,7 @@ ELSEWHERE = {
 
 @pytest.fixture
 def life(tree: Path, done: Run) -> Path:
-    """Return a work tree whose sprint and journal have something of everything."""
+    """Return a work tree whose sprint and journal have some of everything."""
     done("iteration", "baseline", "--metric", "test_count=8", "--metric", "tests_passed=5")
     for number, passed in ((1, 9), (2, 7)):
         metrics = ("--metric", "test_count=9", "--metric", f"tests_passed={passed}")
@@ -154,7 +154,7 @@ def test_every_command_is_asked() -> None:
 
 
 def test_an_answer_that_is_not_of_its_schema_is_found() -> None:
-    """A field too many, one that is missing or of another type is noticed."""
+    """An additional or missing field, or one of another type, is detected."""
     right = '{"sprint": "a", "do": "done"}'
     check_answers(["next", "--json"], 0, right)
     wrong = ('{"do": "done"}', '{"sprint": 1, "do": "done"}', f'{right[:-1]}, "more": 1}}')
@@ -172,7 +172,7 @@ def test_the_schema_of_one_command(done: Run, sprint: Path) -> None:
 
 
 def test_the_schema_of_no_command(run: Run, sprint: Path) -> None:
-    """A command that there is not, or a group of them, has no answers."""
+    """An unknown command, or a group of commands, has no answers."""
     for words in (("gate",), ("gates", "show"), ("status", "more")):
         assert run("schema", "answers", *words).code == 3
     assert run("schema", "progress", "status").code == 2

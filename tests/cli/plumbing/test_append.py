@@ -31,7 +31,7 @@ def test_records_a_event_by_its_type(sprint: Path, done: Any) -> None:
 
 
 def test_obeys_the_rules(sprint: Path, run: Any) -> None:
-    """What the command would refuse, `append` refuses too."""
+    """`append` refuses everything that the command would refuse."""
     result = run("append", "phase-completed", "--data", '{"phase": "setup"}')
     assert result.code == 1
     assert "pending" in result.err
@@ -48,7 +48,7 @@ def test_records_what_was_observed_against_the_rules(sprint: Path, done: Any) ->
 
 
 def test_names_a_wrong_field(sprint: Path, run: Any) -> None:
-    """A field that the event does not have is named, with those it has."""
+    """An unknown field is named, with the event's fields."""
     result = run("append", "phase-started", "--data", '{"phse": "setup"}', "--json")
     error = json.loads(result.err)
     assert result.code == 1
@@ -57,7 +57,7 @@ def test_names_a_wrong_field(sprint: Path, run: Any) -> None:
 
 
 def test_refuses_a_type_that_only_rules_cause(sprint: Path, run: Any) -> None:
-    """An event that no command can ask for is refused with what causes it."""
+    """An event that no command can request is refused with its cause."""
     result = run("append", "breakpoint-reached", "--data", '{"phase": "setup"}')
     assert result.code == 1
     assert "break: true" in result.err
@@ -109,14 +109,14 @@ def test_checks_a_whole_document_like_a_file(folder: Path, run: Any) -> None:
 
 
 def test_observed_events_may_not_break_the_stream(sprint: Path, run: Any) -> None:
-    """What everything else is read by obeys the rules even when it was observed."""
+    """Events on which everything depends must obey the rules even if observed."""
     result = run("append", "rolled-back", "--data", '{"to": 99}', "--observed")
     assert result.code == 1
     assert run("status").code == 0
 
 
 def test_gives_an_iteration_its_number(sprint: Path, done: Any) -> None:
-    """An iteration asked for without a number gets the next one."""
+    """An iteration without a number gets the next one."""
     done("append", "iteration-started")
     assert done("log", "--last", "1", "--json").json["data"]["number"] == 1
     done("append", "iteration-ended", "--data", '{"summary": "x"}')
@@ -125,7 +125,7 @@ def test_gives_an_iteration_its_number(sprint: Path, done: Any) -> None:
 
 
 def test_ends_an_iteration_once(sprint: Path, done: Any) -> None:
-    """`iteration end` ends what `iteration start` began; again it records nothing."""
+    """`iteration end` ends the started iteration; again it records nothing."""
     done("iteration", "start")
     assert done("iteration", "end", "--summary", "x", "--json").json["version"] == 4
     assert done("iteration", "end", "--summary", "x", "--json").json["unchanged"]
@@ -145,7 +145,7 @@ def test_names_the_line_that_is_no_json(sprint: Path) -> None:
 
 
 def test_takes_no_file_of_another_sprint(sprint: Path, run: Any) -> None:
-    """A plan given as data cannot take over the state file of another sprint."""
+    """A plan given as data cannot take over another sprint's state file."""
     document = {"sprint-id": "other", "phases": [{"id": "a", "prompt": "p"}]}
     data = json.dumps({"document": document, "place": {"path": "PROGRESS.yaml"}})
     result = run("append", "sprint-compiled", "--data", data)

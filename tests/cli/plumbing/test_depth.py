@@ -1,4 +1,4 @@
-"""How deep a command goes: from what click calls to what decides."""
+"""The call depth of commands, from click to the decision."""
 
 import ast
 import inspect

@@ -11,7 +11,7 @@ from sprintlog.engine.errors import InvalidInputError
 
 
 def problem(text: bytes) -> str:
-    """Return what reading the text is refused for, and check that it names the line."""
+    """Return the refusal of a text, and check that it names the line."""
     with pytest.raises(InvalidInputError) as caught:
         load(text, line=7)
     assert caught.value.fields["line"] == 7
@@ -29,7 +29,7 @@ def problem(text: bytes) -> str:
     ],
 )
 def test_is_read_as_json_says(value: object) -> None:
-    """Colons in texts and the same key in several objects are nothing odd."""
+    """Colons in texts, and the same key in several objects, are allowed."""
     assert load(json.dumps(value, ensure_ascii=False).encode()) == value
     assert load(json.dumps(value, indent=2).encode()) == value
 
@@ -61,7 +61,7 @@ def test_refusal_says_what(text: bytes, said: str) -> None:
 
 
 def test_a_byte_order_mark_is_skipped() -> None:
-    """A text may begin with one, as editors on Windows write it."""
+    """A text may start with one, as written by editors on Windows."""
     assert load(b'\xef\xbb\xbf{"a":1}') == {"a": 1}
 
 

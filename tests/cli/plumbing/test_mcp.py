@@ -1,4 +1,4 @@
-"""`mcp` where it cannot serve, and how it is installed for agents' programs."""
+"""`mcp` if it cannot serve, and its installation for agents."""
 
 import importlib.util
 import json
@@ -17,7 +17,7 @@ from ..setup.test_hooks import home as home
 def test_without_the_extra_it_says_what_to_install(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One line and a hint that works when typed; stdout stays the protocol's."""
+    """One line and a working hint are printed; stdout is reserved for the protocol."""
     real = importlib.util.find_spec
     monkeypatch.setattr(
         extras, "find_spec", lambda name: None if name in mcp.NEEDED else real(name)
@@ -52,7 +52,7 @@ def test_tools_are_installed_beside_hooks(
 
 
 def test_a_file_of_somebody_keeps_its_bytes(sprint: Path, home: Path, done: Run) -> None:
-    """In the home too, other servers and all other content stay, and are restored."""
+    """Even in the home, other servers and all other content stay, and are restored."""
     file = home / ".claude.json"
     file.write_text('{"projects":{},  "mcpServers":{"x":{"command":"y"}}}')
     before = file.read_bytes()

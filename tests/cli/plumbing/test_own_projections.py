@@ -10,7 +10,7 @@ from ..conftest import Run
 
 
 class InForce:
-    """The versions of a sprint's work that count, kept up to date."""
+    """The effective versions of a sprint's work, kept up to date."""
 
     def __init__(self) -> None:
         self.versions: set[int] = set()
@@ -28,14 +28,14 @@ class InForce:
 
 
 def in_force(done: Run) -> set[int]:
-    """Return what counts of the work, as the tables say it."""
+    """Return the effective versions according to the tables."""
     known = "('note-added', 'rolled-back')"
     sql = f"SELECT version FROM v_events WHERE in_force AND type NOT IN {known}"
     return {row["version"] for row in done("query", sql, "--json").lines}
 
 
 def test_a_projection_follows_rollbacks_and_their_undoing(sprint: Path, done: Run) -> None:
-    """At every step its effective events are those of the read model."""
+    """At every step, its effective events are those of the read model."""
     mine = InForce()
     steps: list[tuple[str, ...]] = [
         ("phase", "start", "--actor", "agent:coder"),
@@ -57,7 +57,7 @@ def test_a_projection_follows_rollbacks_and_their_undoing(sprint: Path, done: Ru
 
 
 def test_what_was_learned_is_never_voided(sprint: Path, done: Run) -> None:
-    """A rollback names the work it discarded, in order, and no note."""
+    """A rollback names the discarded work in order, and no note."""
     done("phase", "start")
     done("note", "stays")
     done("phase", "complete", "--summary", "first")

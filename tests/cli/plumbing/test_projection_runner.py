@@ -11,7 +11,7 @@ from .test_own_projections import in_force
 
 
 class Work:
-    """The versions of a sprint's work that count: a projection that is kept in memory."""
+    """The effective versions of a sprint's work: a projection in memory."""
 
     name, stream = "work", "sprint/auth"
 
@@ -30,7 +30,7 @@ class Work:
         self.versions, self.begun = set(), self.begun + 1
 
     def evolve(self, one: Happened) -> None:
-        """Take in what happened."""
+        """Process an event."""
         self.seen += 1
         if one.event.kind is Kind.EXECUTION:
             self.versions.add(one.recorded.version)
@@ -48,7 +48,7 @@ class Work:
 
 
 def test_each_event_is_taken_in_once(sprint: Path, done: Run) -> None:
-    """The runner goes on behind the mark, and without news it changes nothing."""
+    """The runner continues after the saved position; without new events it is idle."""
     mine = Work()
     assert mine.catch_up(sprint)
     assert not mine.catch_up(sprint)
@@ -60,7 +60,7 @@ def test_each_event_is_taken_in_once(sprint: Path, done: Run) -> None:
 
 
 def test_it_learns_what_a_rollback_voided(sprint: Path, done: Run) -> None:
-    """After a rollback, and after its undoing, it has what the read model has."""
+    """After a rollback, and after its undo, it has the same as the read model."""
     mine = Work()
     for step in (("phase", "start"), ("rollback", "version:2"), ("undo",)):
         done(*step)
@@ -69,7 +69,7 @@ def test_it_learns_what_a_rollback_voided(sprint: Path, done: Run) -> None:
 
 
 def test_other_rules_begin_anew(sprint: Path) -> None:
-    """A projection whose version is another one is computed from the first event."""
+    """A projection with another version is computed from the first event."""
     mine = Work()
     mine.catch_up(sprint)
     mine.version = 2
@@ -78,7 +78,7 @@ def test_other_rules_begin_anew(sprint: Path) -> None:
 
 
 def test_a_place_of_another_log_begins_anew(sprint: Path) -> None:
-    """Where the log has another event at its place, or none, nothing of it is used."""
+    """If the log has a different event at its position, or none, its state is discarded."""
     for place, hash_ in ((2, bytes(32)), (9, bytes(32)), (0, bytes(32))):
         mine = Work()
         mine.kept = Mark(1, place, hash_)

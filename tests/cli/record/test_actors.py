@@ -60,7 +60,7 @@ def test_an_actor_from_the_environment_is_named_as_such(
 
 
 def test_a_program_is_held_to_the_same_forms(sprint: Path, done: Run) -> None:
-    """The library records nothing of an actor that no command would take."""
+    """The library refuses actors that commands would refuse."""
     with Workspace.open(sprint) as workspace:
         with pytest.raises(
             InvalidInputError, match="actor: invalid actor 'me': must be runtime"
@@ -81,7 +81,7 @@ def test_a_decision_by_nobody_is_hinted_at(sprint: Path, done: Run) -> None:
 
 
 def test_what_a_loop_runs_says_so(folder: Path, done: Run) -> None:
-    """What the agent and the gate record themselves is theirs; the loop's is its own."""
+    """Records by the agent and the gate have their actors; the loop's has its own."""
     (folder / "plan.yaml").write_text(PLAN)
     done("init")
     done("sprint", "create", "s", "--plan", "plan.yaml")
@@ -94,7 +94,7 @@ def test_what_a_loop_runs_says_so(folder: Path, done: Run) -> None:
 def test_the_agent_is_named_as_the_loop_is_told(
     folder: Path, run: Run, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An agent that the loop's actor names is called that, and is never a person."""
+    """An agent named by the loop's actor has that name, and is never a person."""
     (folder / "plan.yaml").write_text("phases: [{id: a, prompt: x}, {id: b, prompt: x}]")
     done("init")
     done("sprint", "create", "s", "--plan", "plan.yaml", "--max-iterations", "1")
@@ -124,7 +124,7 @@ def type_at_terminal(*arguments: str, **environment: str) -> int:
 
 
 def test_what_nobody_knows_is_refused(tmp_path: Path) -> None:
-    """A word of the library that is misspelt is an error, and nothing is recorded."""
+    """A misspelled word in the library is an error, and nothing is recorded."""
     with Workspace.in_memory(tmp_path) as workspace:
         workspace.handle(
             CreateSprint({"phases": [{"id": "a", "prompt": "b"}]}), sprint_id="x"

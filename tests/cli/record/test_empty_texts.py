@@ -39,7 +39,7 @@ EMPTY = ("", "  ", " \t\n", "\N{NO-BREAK SPACE}")
 def test_an_empty_option_is_a_usage_error(
     sprint: Path, run: Run, done: Run, line: tuple[str, ...], text: str
 ) -> None:
-    """The option is named, and nothing is recorded; spaces alone are an empty text, too."""
+    """The option is named, and nothing is recorded; blank text also counts as empty."""
     before = done("log", "--all", "--json").lines
     option = next(word for word in line if word.endswith("="))
     refused = run(*(word + text * (word is option) for word in line))
@@ -63,7 +63,7 @@ def test_an_empty_option_is_a_usage_error(
 def test_an_empty_argument_is_a_usage_error(
     folder: Path, run: Run, line: tuple[str, ...], text: str
 ) -> None:
-    """It is refused before a log or a sprint is made."""
+    """It is refused before a log or a sprint is created."""
     refused = run(*line, text)
     assert (refused.code, "an empty text is not a value" in refused.err) == (2, True)
     assert [*folder.iterdir()] == []
@@ -72,7 +72,7 @@ def test_an_empty_argument_is_a_usage_error(
 @pytest.mark.parametrize("text", EMPTY)
 @pytest.mark.parametrize("key", ["fallback", "hook-command", "command"])
 def test_an_empty_setting_is_refused(sprint: Path, run: Run, key: str, text: str) -> None:
-    """In sprintlog.toml an empty text is refused as well, with the key that has it."""
+    """An empty text in sprintlog.toml is also refused, with its key."""
     value = json.dumps([text] if key == "command" else text)
     Path("sprintlog.toml").write_text(f"[agent]\n{key} = {value}\n")
     refused = run("config", "--trust")
@@ -82,7 +82,7 @@ def test_an_empty_setting_is_refused(sprint: Path, run: Run, key: str, text: str
 
 
 def test_a_summary_may_be_empty(sprint: Path, done: Run) -> None:
-    """An agent that printed nothing has an empty summary; its phase is completed."""
+    """An agent without output has an empty summary; its phase is completed."""
     done("phase", "start")
     assert "phase-completed" in done("phase", "complete", "--summary", "").out
 

@@ -1,4 +1,4 @@
-"""What an idempotency key stands for never changes: a repeated command is known."""
+"""An idempotency key's meaning never changes: a repeated command is recognized."""
 
 import shlex
 from hashlib import sha256
@@ -49,7 +49,7 @@ phases:
 def test_every_command_keeps_its_digest(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same words give the recorded digest, and earlier versions' are known by them."""
+    """The same arguments have the recorded digest, as have earlier versions'."""
     asked: list[KeyDigest] = []
     look = handle._first_answer
 

@@ -1,4 +1,4 @@
-"""Logs that an agent deletes or moves while it works, and runs that wait meanwhile."""
+"""Logs that an agent deletes or moves during its work, and waiting runs."""
 
 import os
 import sqlite3
@@ -35,7 +35,7 @@ DELETE = {
 
 @pytest.fixture(params=DELETE)
 def deletes(request: pytest.FixtureRequest, folder: Path, done: Run) -> str:
-    """Return a script that deletes the log of the folder, which has one."""
+    """Return a script that deletes the folder's log."""
     git(folder, "init", "-q")
     done("init", *([] if request.param == "git" else ["--here"]))
     return f"cat >/dev/null; touch made; {DELETE[request.param]}; echo done"
@@ -49,7 +49,7 @@ def _losses(done: Run) -> list[str]:
 def test_wrap_records_its_iteration_in_a_new_log(
     folder: Path, done: Run, deletes: str
 ) -> None:
-    """The loss is reported and recorded once; the new log is readable by nobody else."""
+    """The loss is reported and recorded once; the new log is private to its owner."""
     wrap = [*WRAP, "--snapshot", "--", "sh", "-c"]
     os.umask(0o022)
     ended = subprocess.run(
@@ -85,7 +85,7 @@ def test_run_ends_and_a_new_log_records_the_loss(run: Run, done: Run, deletes: s
 
 @pytest.fixture
 def linked(folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Change to a linked work tree, whose log is in the repository next to it."""
+    """Change to a linked work tree, whose log is in the adjacent repository."""
     main = folder / "main"
     main.mkdir()
     git(main, "init", "-q")
@@ -120,7 +120,7 @@ def test_wrap_goes_on_with_a_log_that_was_moved(done: Run, linked: Path) -> None
 
 
 def test_run_goes_on_with_a_log_that_was_moved(run: Run, done: Run, linked: Path) -> None:
-    """A loop records where its log is now, and goes on; its end is recorded there, too."""
+    """A loop uses its log at the new path, and continues; its end is recorded there."""
     loop = ("--snapshot", "--rest", "0", "--budget-iterations", "2", "--", "sh", "-c")
     script = f"test -d ../moved && echo again > made || {{ {MOVE}; }}; echo done"
     ended = run("run", *loop, script)
@@ -164,7 +164,7 @@ def test_tree_moved_without_its_log_is_found(done: Run, linked: Path) -> None:
 def test_run_waits_while_its_log_is_not_found_again(
     run: Run, done: Run, linked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A log that nobody finds again is not lost: the run is recorded once it is back."""
+    """A log that cannot be found is not lost: the run is recorded once it is back."""
     monkeypatch.setattr(anchor, "path_of", lambda folder: None)
     ended = run("run", "--rest", "0", "--", "sh", "-c", MOVE)
     assert (ended.code, "was deleted" in ended.err) == (4, False)

@@ -19,7 +19,7 @@ def test_answers_with_the_recorded_events_place(sprint: Path, done: Any) -> None
 
 
 def test_answers_with_a_list_for_several_events(sprint: Path, done: Any) -> None:
-    """Several events of one action are answered as a list, in order."""
+    """Several events of one action are returned as a list, in order."""
     done("phase", "start", "setup")
     answers = done("phase", "fail", "setup", "--error", "no", "--json").json
     assert [a["type"] for a in answers] == ["phase-failed", "sprint-blocked"]
@@ -44,7 +44,7 @@ def test_takes_the_pointers_leaf_by_default(sprint: Path, done: Any, state: Stat
 
 
 def test_records_the_same_command_only_once(sprint: Path, done: Any) -> None:
-    """The same command with the same content again is accepted and records nothing."""
+    """The same command with the same content records nothing."""
     done("phase", "start", "setup")
     again = done("phase", "start", "setup", "--json").json
     assert again == {"unchanged": True, "stream": "sprint/auth", "version": 3}
@@ -63,7 +63,7 @@ def test_refuses_with_the_state_and_what_is_allowed(sprint: Path, run: Any) -> N
 
 
 def test_answers_a_repeated_key_with_the_first_result(sprint: Path, done: Any) -> None:
-    """The same key and content answers with the first event, marked as a duplicate."""
+    """The same key and content returns the first event, marked as a duplicate."""
     arguments = ("note", "look here", "--key", "k1", "--json")
     first, second = done(*arguments).json, done(*arguments).json
     assert second == {**first, "duplicate": True}
@@ -113,7 +113,7 @@ def test_asks_which_sprint_when_several_are_open(folder: Path, run: Any, done: A
 
 
 def test_resumes_a_blocked_sprint_with_who_and_why(sprint: Path, run: Any) -> None:
-    """After a block the sprint goes on only with who resolved it and why."""
+    """After a block, resuming requires who resolved it and why."""
     run("sprint", "block", "--reason", "no credentials")
     assert run("sprint", "resume").code == 1
     assert run("sprint", "resume", "--by", "ana", "--why", "got them").code == 0
@@ -127,13 +127,13 @@ def test_refuses_a_meaningless_actor(sprint: Path, run: Any) -> None:
 
 
 def test_keeps_who_did_it(sprint: Path, done: Any) -> None:
-    """The actor of an event is the one that was named."""
+    """The actor of an event is the given one."""
     done("phase", "start", "--actor", "agent:coder")
     assert done("log", "--last", "1", "--json").json["actor"] == "agent:coder"
 
 
 def test_masks_secrets_unless_told_not_to(sprint: Path, done: Any) -> None:
-    """A token in a text is masked before it is recorded; --no-mask keeps it."""
+    """A token in a text is masked before it is recorded; --no-mask preserves it."""
     token = "ghp_" + "a1" * 18
     done("note", f"use {token}")
     done("note", f"use {token}", "--no-mask")
@@ -156,7 +156,7 @@ def test_names_an_unknown_sprint(sprint: Path, run: Any, command: list[str]) -> 
 
 
 def test_tells_what_happens_inside_when_asked(sprint: Path, run: Any) -> None:
-    """With --verbose stderr names the opened log; without it stays silent."""
+    """With --verbose, stderr names the opened log; without it, stderr is empty."""
     assert "log opened" in run("-v", "phase", "start").err
     assert run("phase", "complete").err == ""
 

@@ -27,7 +27,7 @@ WHY = ("--reasoning", "So")
 
 
 class Way(Protocol):
-    """One way into the service; what it refuses is a `RefusedError`."""
+    """One entry point to the service, whose refusals are `RefusedError`."""
 
     def start(self, sprint: str) -> None:
         """Start a sprint."""
@@ -88,15 +88,15 @@ class Loop:
     """The loop, whose agent answers every prompt with the summary."""
 
     def start(self, sprint: str) -> None:
-        """Let it go through a sprint."""
+        """Run the sprint."""
         self._go(sprint, "done")
 
     def finish(self, phase: str, summary: str) -> None:
-        """Let it go through what is left."""
+        """Run the remaining work."""
         self._go("auth", summary)
 
     def check(self) -> None:
-        """Let it do what is due."""
+        """Do the work that is due."""
         self._go("auth", "done")
 
     def _go(self, sprint: str, answer: str) -> None:
@@ -126,7 +126,7 @@ def _heard(line: str) -> None:
 
 @pytest.fixture(params=["command", "library", "loop"])
 def way(request: pytest.FixtureRequest, run: Run) -> Way:
-    """Give every way in."""
+    """Provide every entry point."""
     ways: dict[str, Callable[[], Way]] = {
         "command": lambda: Command(run),
         "library": Library,
@@ -144,7 +144,7 @@ def types(done: Run, *more: str) -> list[str]:
 def test_an_unfinished_restore_is_finished_first(
     tree: Path, way: Way, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Files that a killed restore left are brought back before anything is recorded."""
+    """Files left by a killed restore are restored before anything is recorded."""
     cut_short(done, monkeypatch)
     before = len(types(done))
     way.finish("build/login/implement", "done")
@@ -153,7 +153,7 @@ def test_an_unfinished_restore_is_finished_first(
 
 
 def test_an_edit_that_is_refused_stops_all(sprint: Path, way: Way, done: Run) -> None:
-    """If edits are refused nothing is recorded, and the edit stays."""
+    """If edits are refused, nothing is recorded, and the edit remains."""
     done("iteration rules set", "--progress-edits", "refuse")
     edited = (sprint / "PROGRESS.yaml").read_text().replace("in-progress", "completed")
     (sprint / "PROGRESS.yaml").write_text(edited)
@@ -165,7 +165,7 @@ def test_an_edit_that_is_refused_stops_all(sprint: Path, way: Way, done: Run) ->
 
 
 def test_a_token_is_masked(sprint: Path, way: Way, done: Run) -> None:
-    """What an agent says gets into neither the log nor a state file with a token in it."""
+    """An agent's text appears in neither the log nor a state file with its token."""
     way.finish("setup", f"use {TOKEN}")
     assert "use [masked: github-token 3e74e065]" in done("log", "--json").out
     assert TOKEN not in done("log", "--json").out
@@ -173,7 +173,7 @@ def test_a_token_is_masked(sprint: Path, way: Way, done: Run) -> None:
 
 
 def test_a_token_that_is_said_again_is_nothing_new(sprint: Path, done: Run) -> None:
-    """A command is masked before it is decided on, so that it equals what was recorded."""
+    """A command is masked before the decision, so that it equals the recorded one."""
     way = Library()
     way.finish("setup", f"use {TOKEN}")
     before = types(done)
@@ -184,7 +184,7 @@ def test_a_token_that_is_said_again_is_nothing_new(sprint: Path, done: Run) -> N
 
 
 def test_a_deferred_request_returns(sprint: Path, way: Way, done: Run) -> None:
-    """At the end of a phase what was deferred until then is open again, in one append."""
+    """At the end of a phase, deferred requests are open again, in one append."""
     done("queue", "add", "one", "--id", "one", "--priority", "low", "--type", "docs")
     done("queue", "defer", "one", *WHY, "--until", "end-of-phase")
     way.finish("setup", "done")
@@ -198,7 +198,7 @@ def test_a_deferred_request_returns(sprint: Path, way: Way, done: Run) -> None:
 
 
 def test_a_fork_carries_nothing_over_twice(sprint: Path, way: Way, done: Run) -> None:
-    """What a sprint and its fork both deferred is taken over once by the next sprint."""
+    """A request deferred by a sprint and its fork is taken over once."""
     done("queue", "add", "one", "--id", "one", "--priority", "low", "--type", "docs")
     done("queue", "defer", "one", *WHY, "--until", "next-sprint")
     done("fork", "again", "--sprint", "auth", "--from", "version:4")
@@ -213,7 +213,7 @@ def test_a_fork_carries_nothing_over_twice(sprint: Path, way: Way, done: Run) ->
 def test_no_gate_runs_in_another_work_tree(
     gated: Gated, folder: Path, way: Way, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A gate would check other files there, so nothing is run and nothing recorded."""
+    """A gate would check other files there, so nothing is run or recorded."""
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com"]
     subprocess.run([*git, "init", "-q", "."], check=True)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)

@@ -50,7 +50,7 @@ FALL = datetime(2025, 10, 26, 11, 0, tzinfo=UTC)
     ],
 )
 def test_a_time_is_understood(text: str, now: datetime, zone: tzinfo, meant: str) -> None:
-    """What a screen shows can be typed; of a name the latest is meant; clocks change."""
+    """Displayed times can be typed; names mean the latest time, despite clock changes."""
     found = moment(text, now=now, zone=zone)
     assert found == datetime.fromisoformat(f"{meant}+00:00")
 
@@ -67,7 +67,7 @@ def test_a_time_is_understood(text: str, now: datetime, zone: tzinfo, meant: str
     ],
 )
 def test_a_day_is_meant_whole(text: str, begin: str, end: str) -> None:
-    """Since a day is from its beginning; as of a day is at its end, or now."""
+    """Since a day means from its start; as of a day means its end, or now."""
     since = moment(text, now=NOON, zone=VIENNA, is_since=True)
     assert since == datetime.fromisoformat(f"{begin}+00:00")
     assert moment(text, now=NOON, zone=VIENNA) == datetime.fromisoformat(f"{end}+00:00")
@@ -99,7 +99,7 @@ def test_other_texts_are_left_to_others(text: str) -> None:
 def test_points_take_times_as_people_say_them(
     sprint: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every way to name a point understands them, and says on stderr how."""
+    """Every option for a point accepts them, and prints the interpretation on stderr."""
     for line in (
         ["status", "--at", "now"],
         ["log", "--since", "2020-01-01", "--until", "today"],

@@ -1,4 +1,4 @@
-"""Two work trees on one log: what is recorded in a tree is of its sprint."""
+"""Two work trees on one log: records in a tree belong to its sprint."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def hooked(run: Run) -> None:
 
 
 def all_of(*commands: str) -> Door:
-    """Return what runs commands, one after another."""
+    """Return a function that runs commands, one after another."""
 
     def go(run: Run) -> None:
         for command in commands:
@@ -83,7 +83,7 @@ def all_of(*commands: str) -> Door:
 
 
 def wrapped(run: Run) -> None:
-    """Wrap a command of somebody's own loop."""
+    """Wrap a command of a custom loop."""
     subprocess.run([*RPC[:-1], "wrap", "--", "true"], check=True)
 
 

@@ -16,7 +16,7 @@ def test_demo_plays_to_the_end(folder: Path, done: Any) -> None:
 
 
 def test_demo_needs_an_empty_folder(folder: Path, run: Any) -> None:
-    """The demo never plays over somebody's files."""
+    """The demo never runs in a folder with existing files."""
     (folder / "mine").write_text("x")
     assert run("demo", folder).code == 1
     assert (folder / "mine").read_text() == "x"

@@ -1,4 +1,4 @@
-"""`doctor`: looks at everything, changes nothing, and saves what is sound."""
+"""`doctor`: examines everything, changes nothing, and salvages intact data."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def scribble(database: Path, at: int) -> None:
 
 
 def test_a_sound_log_has_no_problem(log: Path, checks: Checks) -> None:
-    """Doctor finds nothing at a log that was just made, and changes nothing."""
+    """Doctor finds no problem in a new log, and changes nothing."""
     before = digest(log)
     found = checks()
     assert {c["status"] for c in found.values()} <= {"ok", "note"}
@@ -89,7 +89,7 @@ def test_a_damaged_log_is_a_problem(log: Path, checks: Checks, where: bytes) -> 
 def test_a_live_log_is_read_with_its_journal(
     log: Path, sprint: Path, run: Any, checks: Checks
 ) -> None:
-    """Events that are in the write-ahead log only are looked at, and stay there."""
+    """Events only in the write-ahead log are examined, and stay there."""
     aside = sprint / "aside"
     connection = sqlite3.connect(log / "log.db")
     connection.execute("SELECT count(*) FROM events").fetchall()
@@ -130,7 +130,7 @@ def test_an_end_that_is_lost_is_counted(log: Path, run: Any, checks: Checks) -> 
 
 
 def test_permissions_and_second_names_are_told(log: Path, checks: Checks) -> None:
-    """Files that others can read, and a database with two names, have a command."""
+    """Files readable by others, and a database with two names, get a command."""
     (log / "log.db-head").chmod(0o644)
     os.link(log / "log.db", log.parent / "second")
     found = checks()
@@ -161,7 +161,7 @@ def test_a_log_that_git_would_take_is_told(log: Path, sprint: Path, checks: Chec
 def test_what_a_killed_process_left_is_told(
     log: Path, sprint: Path, checks: Checks
 ) -> None:
-    """Drafts may go; a file that a write had moved is kept by the next command."""
+    """Drafts may be deleted; a file moved by a write is saved by the next command."""
     (sprint / ".PROGRESS.yaml.sprintlog-new").write_text("half")
     assert checks()["left-over"]["status"] == "note"
     (sprint / ".PROGRESS.yaml.sprintlog-new").unlink()
@@ -196,7 +196,7 @@ def test_a_log_that_is_written_to_is_no_false_alarm(
 def test_salvage_makes_a_log_that_takes_the_old_ones_place(
     log: Path, sprint: Path, run: Any, done: Any
 ) -> None:
-    """The steps that are printed lead to a log that goes on where the sound part ends."""
+    """The printed steps lead to a log that continues where the intact part ends."""
     for number in range(3):
         done("note", f"note {number}")
     content = (log / "log.db").read_bytes()
@@ -216,7 +216,7 @@ def test_salvage_makes_a_log_that_takes_the_old_ones_place(
 
 
 def test_salvage_of_a_sound_log_is_whole(sprint: Path, done: Any) -> None:
-    """Everything is saved, the state file is known as ours, and the answer is 0."""
+    """Everything is saved, the state file is recognized as ours, and the status is 0."""
     head = done("verify", "--json").json["head"]
     answer = done("doctor", "--salvage", "new", "--json").json
     assert answer["whole"] is True
@@ -234,7 +234,7 @@ def test_salvage_of_a_sound_log_is_whole(sprint: Path, done: Any) -> None:
 
 
 def test_kept_edits_are_taken_along(log: Path, sprint: Path, done: Any) -> None:
-    """Kept edits of other people are in the new folder too."""
+    """Stored edits by other people are also copied to the new folder."""
     (sprint / "PROGRESS.yaml").write_text("status: completed\n")
     done("rebuild")
     done("doctor", "--salvage", "new")
@@ -246,7 +246,7 @@ def test_kept_edits_are_taken_along(log: Path, sprint: Path, done: Any) -> None:
 
 @pytest.mark.parametrize("target", [".", ".sprintlog/new", "nowhere/new"])
 def test_salvage_writes_over_nothing(sprint: Path, run: Any, target: str) -> None:
-    """An existing place, the old log's own, and one that cannot be are refused."""
+    """An existing path, the old log's own, and an impossible one are refused."""
     before = sorted(sprint.rglob("*"))
     result = run("doctor", "--salvage", target)
     assert (result.code, result.err.count("error: ")) == (1, 1)
@@ -256,7 +256,7 @@ def test_salvage_writes_over_nothing(sprint: Path, run: Any, target: str) -> Non
 def test_nothing_is_left_where_nothing_can_be_saved(
     log: Path, sprint: Path, run: Any
 ) -> None:
-    """A database without an event is one error, and no new folder."""
+    """A database without an event causes one error, and no new folder."""
     (log / "log.db").write_bytes(bytes(9000))
     result = run("doctor", "--salvage", "new")
     assert result.code == 4

@@ -24,7 +24,7 @@ def goal(folder: Path, done: Run) -> Path:
 
 
 def session(version: str = "2.1.330", *, lines: int, odd: int, name: str = "x") -> bytes:
-    """Return a transcript of Claude Code in which some lines are nobody's."""
+    """Return a Claude Code transcript in which some lines are unknown."""
     known = {
         "type": "assistant",
         "sessionId": name,
@@ -68,7 +68,7 @@ def test_more_than_five_percent_is_a_warning(
 
 
 def test_each_version_is_judged_by_itself(goal: Path, done: Run) -> None:
-    """A new version that is not understood is not hidden by the runs of the old one."""
+    """A new version that is not understood is not hidden by the old one's runs."""
     end_with(goal, done, session("1.0.0", lines=400, odd=0))
     end_with(goal, done, session("2.0.0", lines=20, odd=2))
     end_with(goal, done, (FIXTURES / "codex-exec.jsonl").read_bytes())
@@ -80,7 +80,7 @@ def test_each_version_is_judged_by_itself(goal: Path, done: Run) -> None:
 
 
 def test_runs_are_added_up(goal: Path, done: Run) -> None:
-    """One odd run among many of the same version is borne."""
+    """One odd run among many of the same version is tolerated."""
     end_with(goal, done, session(lines=10, odd=1))
     end_with(goal, done, session(lines=10, odd=0))
     found = check(done)

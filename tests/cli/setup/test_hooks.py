@@ -46,7 +46,7 @@ def test_a_dry_run_says_what_would_be_done(sprint: Path, home: Path, done: Run) 
 def test_status_lists_both_places_of_each_agent(
     sprint: Path, home: Path, done: Run
 ) -> None:
-    """The places with and without hooks; of one agent alone if it is named."""
+    """It lists places with and without hooks, of all agents or of one."""
     done("hooks", "install", "gemini", "--scope", "user")
     rows = done("hooks", "status", "--json").json["hooks"]
     there = [(row["agent"], row["scope"]) for row in rows if row["state"] == "installed"]
@@ -57,7 +57,7 @@ def test_status_lists_both_places_of_each_agent(
 
 
 def test_copilot_is_not_told_twice(sprint: Path, home: Path, run: Run, done: Run) -> None:
-    """Where claude's file has ours, a file for copilot is refused with the reason."""
+    """If claude's file has our hooks, a file for copilot is refused with the reason."""
     done("hooks", "install", "claude")
     told = run("hooks", "install", "copilot")
     assert told.code == 1
@@ -65,7 +65,7 @@ def test_copilot_is_not_told_twice(sprint: Path, home: Path, run: Run, done: Run
 
 
 def test_a_damaged_file_is_refused_in_one_line(sprint: Path, home: Path, run: Run) -> None:
-    """File and line are named, and the file stays."""
+    """File and line are named, and the file is unchanged."""
     file = sprint / ".gemini" / "settings.json"
     file.parent.mkdir()
     file.write_text('{\n  "a": 1,\n}')
@@ -76,7 +76,7 @@ def test_a_damaged_file_is_refused_in_one_line(sprint: Path, home: Path, run: Ru
 
 
 def test_no_log_is_needed(folder: Path, home: Path, run: Run) -> None:
-    """Hooks may be there before the first log: without one they record nothing."""
+    """Hooks may be installed before the first log, and then record nothing."""
     told = run("hooks", "install", "cursor", "--scope", "user")
     assert told.code == 0
     assert (home / ".cursor" / "hooks.json").exists()

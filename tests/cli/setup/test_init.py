@@ -1,4 +1,4 @@
-"""The place of a new log, and its discovery by commands."""
+"""The location of a new log, and its discovery by commands."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 
 def make_repository(folder: Path) -> None:
-    """Make a git repository with one commit."""
+    """Create a git repository with one commit."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder)}
     identity = ("-c", "user.name=t", "-c", "user.email=t@t")
     for arguments in (
@@ -110,7 +110,7 @@ def test_log_of_another_user_is_not_used(
 def test_folder_that_is_there_keeps_its_mode(
     folder: Path, run: Any, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that is open to others is refused with the mode it needs, to be typed."""
+    """A folder open to others is refused, with a command for the required mode."""
     place = folder / "it is there"
     place.mkdir()
     place.chmod(0o1777)
@@ -127,7 +127,7 @@ def test_folder_that_is_there_keeps_its_mode(
 def test_git_file_of_another_tree_is_not_followed(
     folder: Path, done: Any, is_worktree: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A `.git` file counts where the git directory it names knows of this very tree."""
+    """A `.git` file counts only if its git directory refers back to this tree."""
     theirs = folder / "theirs"
     theirs.mkdir()
     make_repository(theirs)
@@ -160,7 +160,7 @@ def test_lives_in_the_git_directory_of_a_submodule(
 def test_follows_the_variable(
     folder: Path, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SPRINTLOG_DIR names the log's folder, whatever else is there."""
+    """SPRINTLOG_DIR specifies the log's folder and takes precedence."""
     monkeypatch.setenv("SPRINTLOG_DIR", str(folder / "elsewhere"))
     done("init")
     assert (folder / "elsewhere" / "log.db").exists()

@@ -37,7 +37,7 @@ JOURNAL = b'{"version": "1.0", "entries": []}'
 
 
 def found(run: Run, *options: str) -> list[dict[str, Any]]:
-    """Return what `init` offers, of the tree alone."""
+    """Return the offers of `init` for the tree only."""
     result = run("init", "--json", *options)
     assert result.code == 0, result
     return [x for x in result.lines[0]["offers"] if x["kind"] != "agent"]
@@ -173,7 +173,7 @@ def test_names_a_file_as_it_is_typed_from_here(
 
 
 def test_yes_takes_what_only_records(folder: Path, run: Run) -> None:
-    """`--yes` takes in PROGRESS.yaml and leaves its bytes; nothing else is taken."""
+    """`--yes` imports PROGRESS.yaml without changing its bytes, and nothing else."""
     put(folder / "PROGRESS.yaml", DOCUMENT)
     put(folder / "progress.txt", b"text")
     put(folder / "SPRINT.yaml", b"")
@@ -186,7 +186,7 @@ def test_yes_takes_what_only_records(folder: Path, run: Run) -> None:
 
 
 def test_without_a_terminal_it_only_offers(folder: Path, run: Run) -> None:
-    """Piped and without `--yes` it names the command, and records nothing."""
+    """Through a pipe without `--yes`, it names the command, and records nothing."""
     put(folder / "PROGRESS.yaml", DOCUMENT)
     result = run("init")
     assert "  sprintlog import progress PROGRESS.yaml\n" in result.out
@@ -196,7 +196,7 @@ def test_without_a_terminal_it_only_offers(folder: Path, run: Run) -> None:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(("word", "events"), [("y", 1), ("n", 0), ("", 0)])
 def test_on_a_terminal_it_asks(folder: Path, run: Run, word: str, events: int) -> None:
-    """Only a yes takes an offer; the answer without a word is no."""
+    """Only a yes accepts an offer; the default answer is no."""
     put(folder / "PROGRESS.yaml", DOCUMENT)
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "sprintlog.cli", "init"]

@@ -116,7 +116,7 @@ def test_a_link_is_not_followed(sprint: Path, run: Run) -> None:
 
 
 def test_a_pipe_holds_nobody_up(sprint: Path, run: Run) -> None:
-    """Anything but a regular file is refused at once."""
+    """Anything but a regular file is refused immediately."""
     os.mkfifo(sprint / "sprintlog.toml")
     assert "is not a file" in run("status").err
 
@@ -137,7 +137,7 @@ actor = "operator:boss"
 
 
 def test_a_file_that_nobody_trusts_runs_nothing(sprint: Path, run: Run, done: Run) -> None:
-    """Reading works, recording works as somebody else; what would run it is refused."""
+    """Reading and recording work without it; running its command is refused."""
     say(sprint, HOSTILE)
     for word in ("status", "next", "doctor", "config", "verify"):
         run(word)
@@ -163,7 +163,7 @@ def test_a_changed_command_is_trusted_anew(sprint: Path, run: Run, done: Run) ->
 
 
 def test_run_works_with_the_command_of_the_file(sprint: Path, run: Run, done: Run) -> None:
-    """`run` alone is enough where the file is trusted."""
+    """`run` alone is sufficient if the file is trusted."""
     code = "import sys; sys.stdin.read(); open('CALLED', 'w').close(); sys.exit(3)"
     say(sprint, f"[agent]\ncommand = ['{sys.executable}', '-c', \"{code}\"]\n")
     done("config", "--trust")
@@ -172,7 +172,7 @@ def test_run_works_with_the_command_of_the_file(sprint: Path, run: Run, done: Ru
 
 
 def test_measuring_is_what_the_file_says(sprint: Path, done: Run) -> None:
-    """`--measure` runs and reads it; what is typed comes first."""
+    """`--measure` runs and reads what it specifies; options take precedence."""
     cases = "".join(f'<testcase name=\\"{name}\\"/>' for name in "ab")
     report = f'<testsuite tests=\\"2\\">{cases}</testsuite>'
     say(
@@ -189,7 +189,7 @@ def test_measuring_is_what_the_file_says(sprint: Path, done: Run) -> None:
 def test_the_file_says_where_the_log_is(
     folder: Path, done: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once trusted; its folder counts from the file's, and SPRINTLOG_DIR comes before."""
+    """Once trusted, its path is relative to the file; SPRINTLOG_DIR takes precedence."""
     git(folder, "init", "-q")
     say(folder, '[log]\nfolder = "../logs/mine"\n')
     assert "is not trusted" in run("init").err
@@ -230,7 +230,7 @@ RECORDING = [
 
 
 def test_every_recording_command_is_one_that_can_be_off() -> None:
-    """Every recording command has `--actor`, and the off switch; two have a special one."""
+    """Every recording command has `--actor` and the off switch; two have a special one."""
     assert {"sprintlog note", "sprintlog append", "sprintlog rollback"} <= set(RECORDING)
     behind = {path for path, command in commands() if hasattr(command.callback, "when_off")}
     assert set(RECORDING) - behind == {"sprintlog run", "sprintlog serve"}
@@ -240,7 +240,7 @@ def test_every_recording_command_is_one_that_can_be_off() -> None:
 def test_nothing_is_recorded_where_recording_is_off(
     sprint: Path, run: Run, done: Run, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """It ends with 0 and one line on stderr; reading works, and `run` is refused."""
+    """It exits with 0 and one line on stderr; reading works, and `run` is refused."""
     before = len(done("log", "--json").lines)
     if way == "variable":
         monkeypatch.setenv("SPRINTLOG_OFF", "1")
@@ -285,7 +285,7 @@ def test_zero_records_in_spite_of_the_file(
 
 
 def test_recording_imports_no_pydantic_for_a_file(sprint: Path, done: Run) -> None:
-    """What a recording command asks the file for is checked by hand."""
+    """The settings that a recording command uses are validated without pydantic."""
     say(sprint, '[record]\noff = false\n[agent]\ncommand = ["true"]\n')
     code = "import sys; from sprintlog.cli.main import main; main(); print(*sys.modules)"
     ended = subprocess.run(
@@ -304,7 +304,7 @@ def test_recording_imports_no_pydantic_for_a_file(sprint: Path, done: Run) -> No
 def test_an_agent_gets_what_is_named(
     sprint: Path, run: Run, monkeypatch: pytest.MonkeyPatch, text: str, gets_others: bool
 ) -> None:
-    """With `agent.environment` agents get those variables, and what scripts get."""
+    """With `agent.environment`, agents get those variables in addition to the scripts'."""
     monkeypatch.setenv("MODEL_KEY", "named")
     monkeypatch.setenv("OTHER_KEY", "unnamed")
     say(sprint, text)

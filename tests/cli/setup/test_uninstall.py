@@ -19,7 +19,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def home(sprint: Path, monkeypatch: pytest.MonkeyPatch, done: Run) -> Path:
-    """Return a home with a completion script, one of somebody else, and a start file."""
+    """Return a home with our completion script, a foreign one, and a start-up file."""
     home = sprint / "home"
     for name in (".zfunc/_sprintlog", ".config/fish/completions/sprintlog.fish"):
         (home / name).parent.mkdir(parents=True)
@@ -31,7 +31,7 @@ def home(sprint: Path, monkeypatch: pytest.MonkeyPatch, done: Run) -> Path:
 
 
 def test_a_dry_run_shows_and_changes_nothing(home: Path, done: Run) -> None:
-    """What would go is shown, with the log and its size; all of it stays."""
+    """The plan lists the log with its size; nothing is removed."""
     told = done("uninstall", "--dry-run")
     assert "_sprintlog" in told.out
     assert "log: " in told.out
@@ -58,7 +58,7 @@ def test_it_removes_what_is_ours_and_leaves_the_log(home: Path, done: Run) -> No
 
 
 def test_the_log_goes_on_two_words(home: Path, done: Run, run: Run) -> None:
-    """State files stay, and so does what sprintlog did not make."""
+    """State files stay, and so does everything not created by sprintlog."""
     folder = home.parent / ".sprintlog"
     (folder / "mine.txt").write_text("x")
     told = done("uninstall", "--yes", "--and-log")
@@ -69,7 +69,7 @@ def test_the_log_goes_on_two_words(home: Path, done: Run, run: Run) -> None:
 
 
 def test_a_log_that_somebody_works_with_stays(home: Path, done: Run, run: Run) -> None:
-    """A lock that is held is named with its process, and nothing of the log is gone."""
+    """A held lock is named with its process, and nothing of the log is removed."""
     lock = home.parent / ".sprintlog" / "run-1.lock"
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, lock],

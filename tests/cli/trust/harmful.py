@@ -41,7 +41,7 @@ def harm(text: str) -> list[str]:
 
 
 def evil(value: Any) -> Any:
-    """Return a document whose texts end in what does harm, and its own keys too."""
+    """Return a document whose texts and additional keys end in harmful characters."""
     if isinstance(value, dict):
         whole = {
             key: evil(item) if key != "status" else item for key, item in value.items()
@@ -53,7 +53,7 @@ def evil(value: Any) -> Any:
 
 
 def document() -> dict[str, Any]:
-    """Return a document with every field; what is a word or a time stays one."""
+    """Return a document with every field; statuses and times are unchanged."""
     whole: dict[str, Any] = evil(load(DOCUMENT.read_bytes()))
     whole["mode"] = "standard"
     return whole

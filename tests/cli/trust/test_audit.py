@@ -45,7 +45,7 @@ def test_tells_who_when_on_what_and_what_followed(decided: Path, done: Any) -> N
 
 
 def test_as_of_any_point_and_kind(decided: Path, done: Any) -> None:
-    """With --at the decisions are those of then, with --kind some of them."""
+    """With --at the decisions are those of that time, with --kind some of them."""
     before = done("audit", "--at", "version:7", "--json").json["decisions"]
     assert [d["in_force"] for d in before] == [True] * 4
     some = done("audit", "--kind", "skip", "--kind", "rollback", "--json").json
@@ -59,7 +59,7 @@ def test_one_form_at_a_time(decided: Path, run: Any) -> None:
 
 
 def test_csv_has_a_row_for_each(decided: Path, done: Any) -> None:
-    """The header comes first; a formula has an apostrophe before it."""
+    """The header comes first; a formula is preceded by an apostrophe."""
     lines = done("audit", "--csv").out.splitlines()
     assert lines[0].startswith('"version","at","actor"')
     assert len(lines) == 6
@@ -67,7 +67,7 @@ def test_csv_has_a_row_for_each(decided: Path, done: Any) -> None:
 
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\t=1", " =1", "|x", "%x"])
 def test_no_text_is_a_formula(text: str) -> None:
-    """Whatever a spreadsheet would carry out begins with an apostrophe."""
+    """Everything that a spreadsheet would execute starts with an apostrophe."""
     assert csv_text(text) == f"'{text}"
     assert csv_text(f"x{text}") == f"x{text}"
 
@@ -83,7 +83,7 @@ def spans(line: str) -> list[str]:
     [EVIL, "`", "``` a `` b", " x ", "|", "\\|", "a\\\\\\|b", "\n", "<!-- -->", "x`"],
 )
 def test_text_stays_text_in_markdown(text: str) -> None:
-    """Each text is one cell and all of it is code, whatever it holds."""
+    """Each text is one cell and is completely code, whatever it contains."""
     (*_, line) = markdown_table(["a", "b"], [[text, 7]])
     first, second = spans(line)
     assert second == "7"
@@ -101,7 +101,7 @@ def test_code_of_nothing_special() -> None:
 
 
 def test_markdown_is_one_table(decided: Path, done: Any) -> None:
-    """The page is a title and a table with a line for each decision."""
+    """The page has a title and a table with a line for each decision."""
     title, empty, *lines = done("audit", "--markdown").out.splitlines()
     assert (title, empty) == ("# Decisions of `auth`, up to version 8", "")
     assert {len(spans(line)) for line in lines} == {9}

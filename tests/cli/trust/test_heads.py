@@ -49,7 +49,7 @@ def test_a_signed_head_is_checked(signed: Path, done: Run) -> None:
 
 @needs_openssh
 def test_each_thing_that_can_be_wrong_is_said(signed: Path, done: Run, run: Run) -> None:
-    """A wrong key, other bytes, another purpose, no signature: each is reported, code 4."""
+    """A wrong key, other bytes, another purpose or no signature: each has status 4."""
     done("verify head", "--sign", "--key", "bob", "--out", "bob.txt")
     result = run("verify", "--head", "bob.txt", "--allowed-signers", "allowed")
     assert (result.code, "not among the allowed" in result.out) == (4, True)
@@ -90,7 +90,7 @@ def test_a_head_of_another_log_or_of_more_events(folder: Path, done: Run, run: R
 def test_an_event_is_proved_without_the_log(
     signed: Path, done: Run, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A proof is enough; where a word of it is changed it proves nothing."""
+    """A proof is sufficient; with any change it proves nothing."""
     done("verify prove", "2", "--head", "HEAD.txt")
     elsewhere = tmp_path.with_name("elsewhere")
     elsewhere.mkdir()
@@ -113,7 +113,7 @@ def test_an_event_is_proved_without_the_log(
 
 
 def test_commits_bear_witness(folder: Path, done: Run, run: Run) -> None:
-    """A head in a commit's message is compared, wherever it is reachable."""
+    """A head in a commit's message is compared wherever the commit is reachable."""
     git(folder, "init", "-q")
     put(folder / "plan.yaml", PLAN)
     done("init")

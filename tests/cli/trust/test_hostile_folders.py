@@ -1,4 +1,4 @@
-"""Commands in a folder that wants something else to be run or written."""
+"""Commands in a folder that tries to make them run or write something."""
 
 import os
 from contextlib import chdir
@@ -27,7 +27,7 @@ phases:
 
 
 def test_programs_of_a_repository_are_not_run(folder: Path, done: Run) -> None:
-    """`import progress --git` and `doctor` run nothing that a repository names."""
+    """`import progress --git` and `doctor` run no program named in a repository."""
     trap = Trap(folder)
     trap.set()
     quiet = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
@@ -56,7 +56,7 @@ def test_modules_of_a_folder_are_not_imported(sprint: Path, done: Run) -> None:
 def test_state_file_that_is_a_link_is_not_followed(
     sprint: Path, run: Run, target: str
 ) -> None:
-    """Neither read nor written: not into the tree, nor git's folder, nor ours."""
+    """It is neither read nor written, wherever it leads."""
     put(sprint / target, b"theirs")
     (sprint / "PROGRESS.yaml").unlink()
     (sprint / "PROGRESS.yaml").symlink_to(target)
@@ -72,7 +72,7 @@ def test_state_file_that_is_a_link_is_not_followed(
 
 
 def test_folder_on_the_way_that_is_a_link_is_not_followed(folder: Path, run: Run) -> None:
-    """A sprint's folder may become a link at any time, for who has the tree."""
+    """A sprint's folder may be replaced by a link at any time."""
     put(folder / "plan.yaml", PLAN.encode())
     run("init", "--here")
     run("sprint", "create", "auth", "--plan", "plan.yaml", "--sprint-dir", "sprints/auth")
@@ -86,7 +86,7 @@ def test_folder_on_the_way_that_is_a_link_is_not_followed(folder: Path, run: Run
 
 
 def test_what_is_aside_is_read_only_where_it_is_a_file(sprint: Path, done: Run) -> None:
-    """A link in the place of a displaced file leads nowhere, so nothing is recorded."""
+    """A link at a displaced file's path is not followed, so nothing is recorded."""
     put(sprint / "secret", b"token: x\n")
     (sprint / ".PROGRESS.yaml.sprintlog-old").symlink_to("secret")
     done("note", "seen")
@@ -125,7 +125,7 @@ def test_file_without_end_is_not_read_whole(
     ],
 )  # fmt: skip
 def test_place_that_a_log_names_is_checked(sprint: Path, run: Run, path: str) -> None:
-    """A log may be forged: whatever place it names, only state files are written."""
+    """A log may be forged: whatever path it names, only state files are written."""
     _forge(SprintCompiled({"phases": []}, Place(path)), sprint_stream("auth"))
     before = picture(sprint, without=(".sprintlog",))
     result = run("note", "seen")
@@ -159,7 +159,7 @@ def test_restore_that_a_log_began_is_checked(
 
 
 def _around(tree: Path) -> Picture:
-    """Return all that is in and around a tree but what each command writes."""
+    """Return everything in and around a tree except the files that each command writes."""
     seen = picture(tree.parent, without=("tree/.git/sprintlog",))
     return {path: found for path, found in seen.items() if path != "tree/PROGRESS.yaml"}
 

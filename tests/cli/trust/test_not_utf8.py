@@ -96,7 +96,7 @@ DOORS: list[tuple[tuple[str, ...], int, str]] = [
 
 
 def wrong_doors(run: Run) -> Iterator[tuple[Any, ...]]:
-    """Yield the command lines that end or answer in another way."""
+    """Yield the command lines that end or answer in a different way."""
     for arguments, code, shown in DOORS:
         result = run(*arguments)
         printed = result.out + result.err
@@ -147,7 +147,7 @@ def test_a_worktree_may_have_such_a_name(odd_folder: Path, done: Run) -> None:
 
 
 def test_texts_of_hostile_encodings_are_erased(sprint: Path, done: Run) -> None:
-    """`redact` finds a text that is not UTF-8, and no file of the log has it afterwards."""
+    """`redact` finds a text that is not UTF-8, and no file contains it afterwards."""
     done("note", f"the word is {ODD}")
     put(sprint / "x", b"")
     done("redact", "--text", ODD, "--reason", "old", "--yes")

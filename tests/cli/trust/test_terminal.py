@@ -1,4 +1,4 @@
-"""No text of agents, files or an untrusted log can act on a terminal.
+"""No text of agents, files or an untrusted log can control a terminal.
 
 Every command is run on a log in which each text contains terminal controls or characters
 that change how a line is read, in a folder with such a name, and with such arguments. The
@@ -94,7 +94,7 @@ FLAGS = {"-f": ["-f", "--limit=1"]}
 
 @pytest.fixture
 def log(folder: Path, made: Made, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Make a log full of harm in a folder with such a name; return the other sprint."""
+    """Create a log full of harmful text in such a folder; return the other sprint."""
     # sprintlog refuses to append some of this, but an untrusted log may contain it.
     monkeypatch.setattr(append, "check_limits", lambda *given, **named: None)
     made("harm", lambda: _harmful(Path.cwd() / NAME))
@@ -136,7 +136,7 @@ def words(
 
 
 def given(parameter: click.Parameter, value: str) -> str:
-    """Return the word of a command line that gives a parameter a value."""
+    """Return the argument that gives a parameter a value."""
     if not isinstance(parameter, click.Option):
         return value
     return parameter.opts[0] if parameter.is_flag else f"{parameter.opts[0]}={value}"
@@ -158,7 +158,7 @@ PRINTING = [x for x in commands() if x[0] not in EXACT | OWN_WORDS | ELSEWHERE]
 
 
 def test_harm_is_what_is_tried() -> None:
-    """Each character of the text in this test is harm, but those that carry it."""
+    """Every character of the text in this test is harmful, except the carriers."""
     assert len(harm(EVIL)) > 30
     assert harm("é 😀 ✓ ◀ \t\n") == []
 
@@ -201,7 +201,7 @@ def test_errors_of_exact_commands_are_harmless(log: str, run: Run, path: str) ->
 
 
 def test_every_event_prints_harmless_text(log: str, run: Run) -> None:
-    """`show event` prints everything an event holds, harmless."""
+    """`show event` prints everything in an event, harmless."""
     with Workspace.open(Path.cwd()) as workspace:
         last = workspace.log.head().position
     for position in range(1, last + 1):
@@ -296,5 +296,5 @@ def test_library_texts_are_tried_whole() -> None:
 
 
 def test_blamed_lines_are_harmless(log: str, done: Run) -> None:
-    """`why --all` shows the lines of a file and who set them, harmless."""
+    """`why --all` shows the lines of a file with their authors, harmless."""
     check(done("why", "--all", "--sprint", "auth"), ["why"])

@@ -66,7 +66,7 @@ def test_remarks_on_imported_contradictions(folder: Path, done: Any) -> None:
 
 
 def test_reports_a_lost_end(sprint: Path, run: Any) -> None:
-    """A log put back from before its last event is damage, with a whole report."""
+    """A log restored from before its last event is damage, with a complete report."""
     log = sprint / ".sprintlog" / "log.db"
     before = log.read_bytes()
     run("phase", "start")
@@ -134,7 +134,7 @@ def test_finds_a_cache_that_would_change_an_answer(
 
 
 def test_a_digest_of_an_older_file_changes_nothing(sprint: Path, run: Any) -> None:
-    """Digests of older files matter only if such a file is put back."""
+    """Digests of older files matter only if such a file is restored."""
     change(sprint, "DELETE FROM written WHERE version = 1")
     assert run("verify").code == 0
 
@@ -148,7 +148,7 @@ def test_a_file_that_is_right_is_no_edit(sprint: Path, run: Any) -> None:
 
 
 def test_quick_finds_the_event_missing_where_it_begins(sprint: Path, run: Any) -> None:
-    """`--quick` does not stumble over the one event it would believe."""
+    """`--quick` also works if its first event is missing."""
     with Workspace.open(sprint) as workspace:
         notes = [NoteAdded(str(number)) for number in range(QUICK_EVENTS)]
         workspace.handle_with("auth", lambda sprint, at: list(notes))

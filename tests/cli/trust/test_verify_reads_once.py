@@ -1,4 +1,4 @@
-"""`verify` reads a long log once: what the chain is checked with makes the states, too."""
+"""`verify` reads a long log once, both for the chain and for the states."""
 
 from collections import Counter
 from pathlib import Path
@@ -76,9 +76,9 @@ def test_each_payload_is_decoded_once(tmp_path: Path, decoded: Counter[str]) -> 
 
 @pytest.mark.parametrize("is_saved", [True, False])
 def test_a_state_made_on_the_way_is_whole(tmp_path: Path, is_saved: bool) -> None:
-    """What a fold leaves to its end, like how long a phase took, is done before it counts.
+    """Values computed at the end of a fold, such as durations, are complete.
 
-    That is so for a saved state that is compared, and for the file behind the last one.
+    This applies to a saved state that is compared, and to the file after the last one.
     """
     twice = [PhaseCompleted("a", "made"), PhaseReopened("a", "more"), PhaseStarted("a")] * 2
     workspace, last = made(tmp_path, *(twice[:4] if is_saved else ()))
@@ -102,7 +102,7 @@ def test_a_wrong_state_is_found_on_the_way(tmp_path: Path) -> None:
 
 
 def test_a_rollback_is_followed_by_itself(tmp_path: Path) -> None:
-    """A sprint with a rollback is sound, too: its stream is read once more."""
+    """A sprint with a rollback is intact, too: its stream is read again."""
     workspace, _ = made(tmp_path, RolledBack(1))
     with workspace:
         assert verify(workspace).findings == []

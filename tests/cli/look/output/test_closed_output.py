@@ -1,4 +1,4 @@
-"""Unwritable answers: records stay, and the exit code reports the failure."""
+"""Unwritable answers: records remain, and the exit status reports the failure."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ def shell(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("target", [">&-", "> /dev/full"])
 def test_a_lost_answer_is_an_error(sprint: Path, done: Any, target: str) -> None:
-    """Recorded but not answered ends with 1 and one line; the same key settles it."""
+    """A record without an answer ends with 1 and one line; repeating its key is safe."""
     result = shell(sprint, f"{COMMAND} phase start --key k --json {target}")
     assert result.returncode == 1
     assert "it was recorded, but the answer could not be written" in result.stderr
@@ -28,7 +28,7 @@ def test_a_lost_answer_is_an_error(sprint: Path, done: Any, target: str) -> None
 
 
 def test_closed_files_are_never_ours(sprint: Path, done: Any) -> None:
-    """With every standard file closed nothing is written into a file of the log."""
+    """With every standard file closed, nothing is written into a file of the log."""
     shell(sprint, f"{COMMAND} phase start --json <&- >&- 2>&-")
     shell(sprint, f"{COMMAND} phase complete --json <&- >&- 2>&-")
     assert done("verify", "--json").json["events"] == 4
@@ -36,7 +36,7 @@ def test_closed_files_are_never_ours(sprint: Path, done: Any) -> None:
 
 
 def test_a_closed_pipe_is_no_error(sprint: Path) -> None:
-    """A reader that has seen enough ends a listing without a word."""
+    """A reader that closes the pipe ends a listing silently."""
     result = shell(sprint, f"{COMMAND} log --json | true; exit ${{PIPESTATUS[0]}}")
     assert result.stderr == ""
 

@@ -1,4 +1,4 @@
-"""The line that counts while one waits: it is gone when there is something to read."""
+"""The countdown line: it disappears when there is other output."""
 
 import os
 import pty
@@ -17,7 +17,7 @@ CLEAR = b"\r\x1b[K"
     ids=" ".join,
 )
 def test_a_line_that_counts_is_cleared(sprint: Path, line: list[str]) -> None:
-    """On a terminal nothing of it is left before an answer, an error, or at the end."""
+    """On a terminal, it is cleared before an answer or an error, and at the end."""
     terminal, theirs = pty.openpty()
     process = subprocess.run(
         [sys.executable, "-m", "sprintlog.cli", *line],

@@ -1,4 +1,4 @@
-"""`--fields`: some fields of an answer, by their names."""
+"""`--fields`: selected fields of an answer, by name."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from ...conftest import Run
 
 
 def test_every_command_that_answers_json_takes_fields() -> None:
-    """Wherever there is `--json` there is `--fields`."""
+    """Every command with `--json` has `--fields`."""
     for path, command in commands():
         names = {o for p in command.params if isinstance(p, click.Option) for o in p.opts}
         assert ("--json" in names) == ("--fields" in names), path
@@ -36,7 +36,7 @@ def test_every_command_that_answers_json_takes_fields() -> None:
 def test_only_what_was_asked_for(
     sprint: Path, done: Run, line: list[str], fields: str, answer: object
 ) -> None:
-    """The answer has its form, in the order that was asked for; what is missing is null."""
+    """The answer keeps its structure, in the requested order; missing fields are null."""
     result = done(*line, "--json", "--fields", fields)
     assert result.json == answer
     if isinstance(answer, dict):
@@ -56,7 +56,7 @@ def test_only_what_was_asked_for(
 def test_an_unknown_field_is_refused(
     sprint: Path, run: Run, line: list[str], fields: str, told: str
 ) -> None:
-    """It is named with those that there are, before anything is done."""
+    """The error lists the known fields, before anything is done."""
     result = run(*line, "--json", "--fields", fields)
     assert result.code == 1
     assert result.out == ""
@@ -77,7 +77,7 @@ def test_fields_go_with_json(sprint: Path, run: Run) -> None:
 
 
 def test_a_whole_field_holds_its_parts() -> None:
-    """A field and one below it is the field."""
+    """A field together with one of its parts is the complete field."""
     tree = read("iteration best", "best.score,best")
     assert chosen({"best": {"score": 1, "at": ""}}, tree) == {
         "best": {"score": 1, "at": ""}
@@ -85,6 +85,6 @@ def test_a_whole_field_holds_its_parts() -> None:
 
 
 def test_there_is_a_bound() -> None:
-    """No more names are read than anybody types."""
+    """There is a maximum number of names."""
     with pytest.raises(InvalidInputError):
         read("status", ",".join(["version"] * 101))

@@ -55,7 +55,7 @@ def test_columns_set_the_width(sprint: Path) -> None:
 
 
 def test_a_terminal_that_only_prints_counts_nothing(sprint: Path) -> None:
-    """Where a line cannot be cleared, none is written that has to be."""
+    """If a line cannot be cleared, none is written that would have to be."""
     form = Form(80, (("TERM", "dumb"),))
     assert "read" not in screen(sprint, ["query", "SELECT 1", "--fresh"], form)
     assert "events read" in screen(sprint, ["query", "SELECT 1", "--fresh"], Form(80))

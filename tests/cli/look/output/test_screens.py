@@ -24,7 +24,7 @@ NOW = datetime(2026, 3, 29, 10, 0, tzinfo=UTC)
     ],
 )  # fmt: skip
 def test_measures_what_a_terminal_shows(text: str, columns: int) -> None:
-    """Wide characters take two columns, marks on others none."""
+    """Wide characters take two columns, and combining marks none."""
     assert columns_of(text) == columns
 
 
@@ -83,7 +83,7 @@ def test_only_the_longest_texts_are_cut() -> None:
 
 
 def test_what_can_be_spared_goes_first() -> None:
-    """A column is left out rather than to cut texts to nothing."""
+    """A column is omitted rather than shortening texts to nothing."""
     table = FittedTable(Terminal(width=26), right={0}, spare=(1,), least=20)
     assert table.lines(ROWS) == [" 1  a text that is longer", "22  b"]
 
@@ -105,7 +105,7 @@ def test_one_long_text_does_not_fill_other_rows() -> None:
 
 
 def test_what_acts_on_a_terminal_is_shown() -> None:
-    """Control characters and tabs in a cell become visible, colours stay ours."""
+    """Control characters and tabs in a cell become visible; colours are only ours."""
     row = (Toned("\x1b[2J", BAD), "a\tb")
     (line,) = FittedTable(Terminal(80, is_coloured=True)).lines([row])
     assert line == "\x1b[31m\\x1b[2J\x1b[0m  a\\tb"
@@ -126,7 +126,7 @@ def test_what_acts_on_a_terminal_is_shown() -> None:
     ],
 )
 def test_times_are_short_and_local(at: str, zone: tzinfo, shown: str) -> None:
-    """A day is named by its distance, its date, or with its year; clocks may change."""
+    """A day is given by its distance or date, with a year if needed; clocks may change."""
     assert times.short(datetime.fromisoformat(at), now=NOW, zone=zone) == shown
 
 
@@ -152,7 +152,7 @@ def test_what_was_today_is_told_by_its_distance(seconds: int, shown: str) -> Non
     ],
 )  # fmt: skip
 def test_durations_have_units(milliseconds: int, shown: str) -> None:
-    """The larger unit is whole, the smaller one has two digits."""
+    """The larger unit is an integer, the smaller one has two digits."""
     assert duration(milliseconds) == shown
 
 

@@ -44,7 +44,7 @@ def test_fails_with_6(gated: Gated, run: Run) -> None:
 
 
 def test_blocks_at_last(gated: Gated, run: Run, done: Run, state: State) -> None:
-    """With the retries used up the sprint blocks; a person lets it go on."""
+    """Without retries left the sprint blocks; a person can resume it."""
     gated("echo no; test -e repaired", retries=1)
     words = [run("gate", "run", "--json").json["status"] for _ in range(2)]
     assert words == ["retrying", "blocked"]
@@ -102,7 +102,7 @@ def test_answers_as_json(gated: Gated, run: Run) -> None:
 def test_gives_the_script_its_names(
     gated: Gated, done: Run, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
-    """The script runs in the work tree, and knows sprint, phase and attempt."""
+    """The script runs in the work tree, with sprint, phase and attempt as variables."""
     gated('echo "$SPRINT_ID $PHASE_ID $ATTEMPT_NUMBER $PWD $API_KEY $REGION"')
     monkeypatch.setenv("API_KEY", "not-passed-on")
     monkeypatch.setenv("REGION", "here")
@@ -113,7 +113,7 @@ def test_gives_the_script_its_names(
 
 
 def test_has_a_time_limit(gated: Gated, run: Run, done: Run) -> None:
-    """What runs into its limit has failed, told apart from a script that exits 124."""
+    """A script that exceeds its limit has failed, distinguished from one that exits 124."""
     gated("echo on; sleep 100")
     result = run("gate", "run", "--timeout", "0.2")
     assert result.code == 6
@@ -134,7 +134,7 @@ def test_says_what_was_left_running(gated: Gated, run: Run) -> None:
 
 
 def test_masks_what_a_script_prints(gated: Gated, run: Run, folder: Path) -> None:
-    """A token gets neither into the log, nor into the state file, nor to the agent."""
+    """A token appears neither in the log, nor in the state file, nor in the prompt."""
     (folder / "said").write_text(TOKEN)
     gated("echo token $(cat said); exit 1")
     result = run("gate", "run")
@@ -156,7 +156,7 @@ def test_makes_output_safe_for_a_terminal(gated: Gated, run: Run, state: State) 
 
 
 def test_runs_once_under_a_key(gated: Gated, run: Run, done: Run, folder: Path) -> None:
-    """A key seen before answers with its check, and the script is not run again."""
+    """A known key returns its check, and the script does not run again."""
     gated("echo x >> ran; exit 1")
     first = run("gate", "run", "--key", "k", "--json").json
     again = run("gate", "run", "--key", "k", "--json")
@@ -176,7 +176,7 @@ def test_has_nothing_to_do_once_passed(gated: Gated, done: Run) -> None:
 
 
 def test_refuses_what_is_not_due(gated: Gated, run: Run) -> None:
-    """Only a gate whose phase waits for it is run."""
+    """A gate runs only if its phase waits for it."""
     gated("true")
     assert run("gate", "run", "--phase", "ship").err.startswith(
         "error: phase ship has no gate\n"

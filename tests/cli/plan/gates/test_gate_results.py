@@ -32,7 +32,7 @@ def test_takes_no_file_that_is_not_there(gated: Gated, run: Run) -> None:
 
 
 def test_appends_by_the_same_rules(gated: Gated, done: Run, run: Run) -> None:
-    """`append gate-checked` hands a result in; our own runs cannot be made up."""
+    """`append gate-checked` records an external result; our own runs cannot be faked."""
     gated("true")
     data = {"phase": "build", "exit_code": 0, "output": f"x {TOKEN}", "elsewhere": False}
     done("append", "gate-checked", "--data", json.dumps(data))
@@ -49,7 +49,7 @@ def test_appends_by_the_same_rules(gated: Gated, done: Run, run: Run) -> None:
 
 
 def test_shows_gates(gated: Gated, run: Run, done: Run) -> None:
-    """`gate show` lists the gates, and one with all that a repair needs."""
+    """`gate show` lists the gates, or one with all data required for a repair."""
     gated("echo no; exit 2")
     run("gate", "run")
     assert done("gate", "show").out == "build  retrying  1 of 4  echo no; exit 2\n"
@@ -69,5 +69,5 @@ def test_shows_gates(gated: Gated, run: Run, done: Run) -> None:
 
 
 def test_shows_no_gates(sprint: Path, run: Run) -> None:
-    """A sprint without gates has none to show."""
+    """A sprint without gates shows none."""
     assert run("gate", "show").code == 3

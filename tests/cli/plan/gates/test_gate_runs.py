@@ -69,7 +69,7 @@ def is_gone(folder: Path) -> bool:
 def test_is_on_the_disk_before_the_script(
     gated: Gated, begin: Begin, done: Run, folder: Path
 ) -> None:
-    """The beginning is recorded before the script begins, and no lock is held then."""
+    """The start is recorded before the script starts, and no lock is held during it."""
     gated(WAITS)
     one = begin()
     assert types(done) == ["gate-started"]
@@ -100,7 +100,7 @@ def test_refuses_a_second_run(gated: Gated, begin: Begin, run: Run, folder: Path
 
 
 def test_lets_one_of_many_run(gated: Gated, folder: Path, done: Run) -> None:
-    """Of several that begin at once one runs the script."""
+    """Of several simultaneous runs, only one runs the script."""
     gated("echo ran >> runs; sleep 1")
     command = [sys.executable, "-m", "sprintlog.cli", "gate", "run"]
     many = [
@@ -172,7 +172,7 @@ def test_counts_its_result_in_a_pause(
 def test_forgets_a_run_that_was_rolled_back(
     gated: Gated, begin: Begin, done: Run, folder: Path
 ) -> None:
-    """A result comes too late once its beginning does not count any more."""
+    """A result is too late once its start was discarded."""
     gated(WAITS)
     one = begin()
     done("rollback", "version:4")

@@ -1,4 +1,4 @@
-"""A gate is read and checked the same, whichever way it comes into a plan."""
+"""A gate is read and checked in the same way, however it is added to a plan."""
 
 import json
 from collections.abc import Callable
@@ -84,7 +84,7 @@ WAYS = (create, compiled, injected, appended, adopted, adopted_whole)
 def test_no_way_takes_a_gate_that_is_none(
     sprint: Path, run: Any, way: Way, name: str
 ) -> None:
-    """What cannot be a gate is refused by every way into a plan, naming its field."""
+    """An invalid gate is refused with its field, however it is added to a plan."""
     gate, field = BAD[name]
     result = way(sprint, run, gate)
     assert result.code == 1, result
@@ -96,7 +96,7 @@ def test_no_way_takes_a_gate_that_is_none(
 def test_an_import_tells_what_counts_as_not_given(
     folder: Path, run: Any, name: str
 ) -> None:
-    """A value of a wrong type is refused; an impossible one is kept and reported."""
+    """A value of a wrong type is refused; an impossible one is stored and reported."""
     gate, field = BAD[name]
     node = {**NODE, "status": "pending", "gate": gate}
     document = {"sprint-id": "auth", "status": "in-progress", "phases": [node]}

@@ -44,7 +44,7 @@ def state(done: Run) -> dict[str, Any]:
 
 
 def test_what_a_session_has_gained_is_added(log: Path, done: Run) -> None:
-    """A session that grew has its new messages, its cost so far and its new summary."""
+    """A session that grew has its new messages, its current cost and its new summary."""
     assert taken(done, log, FIRST) > 0
     assert taken(done, log, GROWN) > 0
     spent = done("status", "--json").json["spent"]
@@ -66,7 +66,7 @@ def test_the_same_history_adds_nothing(log: Path, done: Run) -> None:
 def test_versions_and_pieces_give_the_same_in_any_order(
     log: Path, done: Run, order: tuple[int, ...]
 ) -> None:
-    """Totals and outcomes are those of the whole history, whatever was imported first."""
+    """Totals and outcomes are those of the full history, in any order of import."""
     asked = GROWN + ASKED
     pieces = (FIRST, asked, SECOND, GROWN + SECOND)
     taken(done, log, *(pieces[number] for number in order))
@@ -77,7 +77,7 @@ def test_versions_and_pieces_give_the_same_in_any_order(
 
 
 def test_two_sessions_of_one_second_are_one(log: Path, done: Run) -> None:
-    """No message is lost if a session began in the second in which another one did."""
+    """No message is lost if two sessions started in the same second."""
     taken(done, log, FIRST + SECOND.replace("03-03", "03-02"))
     found = state(done)
     assert (found["input_tokens"], found["cost_usd"]) == (3_600, 0.03)
@@ -85,7 +85,7 @@ def test_two_sessions_of_one_second_are_one(log: Path, done: Run) -> None:
 
 
 def test_messages_without_their_session_are_kept(log: Path, done: Run) -> None:
-    """A piece whose beginning is missing is reported, and nothing of it is guessed."""
+    """A part without its beginning is reported, and nothing is guessed."""
     (log / HISTORY).write_text(ASKED + ANSWERED.format("2.4k", 310, "0.02") + SECOND)
     answer = done("import", "aider", HISTORY, "--json").json
     assert (answer["found"], answer["unread"]) == ({"session": 1}, 1)
@@ -94,7 +94,7 @@ def test_messages_without_their_session_are_kept(log: Path, done: Run) -> None:
 
 @pytest.mark.parametrize("stated", ["9" * 400, "1.2.3", "1..5", "9" * 20])
 def test_figures_that_are_none_are_unknown(log: Path, done: Run, stated: str) -> None:
-    """An amount that is not a number, or too large for one, is not a figure."""
+    """An amount that is not a number, or too large for one, is ignored."""
     text = FIRST.replace("0.02 session", f"{stated} session").replace("310", stated)
     taken(done, log, text)
     usage = [

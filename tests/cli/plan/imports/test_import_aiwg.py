@@ -79,7 +79,7 @@ def test_measurements_are_taken_with_their_own_score(loop: Path, done: Run) -> N
 
 
 def test_what_has_no_field_is_a_note(loop: Path, done: Run) -> None:
-    """Learnings, files and the loop's own choice are kept in its words, once each."""
+    """Learnings, files and the loop's own choice are stored verbatim, once each."""
     done("import", "aiwg")
     notes = [data["text"] for data in of(done, LOOP, "note-added")]
     assert notes.count("learned: The parser drops the last line") == 1
@@ -115,7 +115,7 @@ def test_the_sprint_is_completed_when_the_state_says_so(
 
 
 def test_a_loop_that_grew_is_the_loop_taken_in_at_once(loop: Path, done: Run) -> None:
-    """Importing after each iteration gives the same as one import at the end."""
+    """Importing after each iteration gives the same result as one import at the end."""
     file = loop / "ralph-external" / "session-state.json"
     whole = json.loads(file.read_text())
     for number in range(1, 4):
@@ -139,7 +139,7 @@ def test_the_source_stays_as_it_is(loop: Path, done: Run) -> None:
 
 
 def test_what_is_not_understood_is_counted_and_kept(loop: Path, done: Run) -> None:
-    """An unknown word, an iteration that occurs twice, and a file of nobody."""
+    """An unknown status, a duplicate iteration, and an unrelated file are reported."""
     file = loop / "ralph-external" / "session-state.json"
     state = json.loads(file.read_text())
     state["iterations"][1]["status"] = "odd"
@@ -212,7 +212,7 @@ ANALYTICS = '{"loop_id": "x", "iterations": [{'
 def test_a_damaged_file_is_refused_in_one_line(
     loop: Path, run: Run, content: bytes | str, said: str
 ) -> None:
-    """File and field are named, and nothing is recorded, of the other files either."""
+    """File and field are named, and nothing is recorded, even from other files."""
     file = loop / "ralph-external" / "session-state.json"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     result = run("import", "aiwg", file)
@@ -236,7 +236,7 @@ def test_no_link_is_followed_that_nobody_named(loop: Path, run: Run, name: str) 
 
 
 def test_a_folder_without_a_loop_is_not_found(folder: Path, run: Run) -> None:
-    """The place is named."""
+    """The path is named."""
     run("init")
     (folder / "empty").mkdir()
     assert run("import", "aiwg", "empty").code == 3

@@ -1,4 +1,4 @@
-"""Imports where something else goes on: pauses, rollbacks, forks, recording that is off."""
+"""Imports during other events: pauses, rollbacks, forks, and with recording off."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ def events(run: Run) -> int:
 
 
 def test_a_paused_sprint_stays_paused(sprint: Path, done: Run) -> None:
-    """A session that took place is a fact, whatever became of the sprint."""
+    """A past session is a fact, whatever the sprint's status."""
     done("sprint", "pause")
     done("import", "transcript", SESSION)
     assert done("show", "progress", "--json").json["status"] == "paused"
@@ -35,14 +35,14 @@ def test_a_paused_sprint_stays_paused(sprint: Path, done: Run) -> None:
 
 
 def test_a_session_that_was_rolled_back_stays_known(sprint: Path, done: Run) -> None:
-    """What an agent used was used: a rollback does not make it new."""
+    """An agent's usage is a fact: a rollback does not make it new."""
     done("import", "transcript", SESSION)
     done("rollback", "version:2", "--yes")
     assert done("import", "transcript", SESSION, "--json").json["recorded"] == 0
 
 
 def test_a_fork_does_not_double_a_session(sprint: Path, done: Run) -> None:
-    """It is known in the sprint that recorded it, also when another one is named."""
+    """The recording sprint knows it, even if another one is named."""
     done("import", "transcript", SESSION)
     done("fork", "other", "--from", "start")
     answer = done("import", "transcript", SESSION, "--sprint", "other", "--json").json
@@ -53,7 +53,7 @@ def test_a_fork_does_not_double_a_session(sprint: Path, done: Run) -> None:
 def test_with_recording_off_nothing_is_recorded(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """It is reported with exit code 0, and nothing is stored next to the log either."""
+    """The command reports it with exit status 0, and stores nothing next to the log."""
     run("init")
     monkeypatch.setenv("SPRINTLOG_OFF", "1")
     result = run("import", kind, SOURCES[kind])

@@ -1,4 +1,4 @@
-"""Importing what git keeps of a PROGRESS.yaml: every version of that sprint, no other's."""
+"""Importing a PROGRESS.yaml's git history: every version of that sprint, no other's."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +28,7 @@ def document(step: int, *, sprint: str = "auth", began: str = "2026-01-10") -> s
 
 @pytest.fixture
 def commit(folder: Path, done: Any) -> Commit:
-    """Return what writes files, None for one that goes, and commits them as of a day."""
+    """Return a function that commits files as of a day; None deletes a file."""
     git(folder, "init", "-q", "-b", "main")
     done("init")
 
@@ -60,7 +60,7 @@ def imported(done: Any, *arguments: str) -> list[int]:
 
 
 def test_follows_every_rename(commit: Commit, done: Any) -> None:
-    """A file that was called otherwise before has all its versions, in their order."""
+    """A renamed file has all its versions, in order."""
     commit(1, {"PROGRESS.yaml": document(0)})
     commit(2, {"PROGRESS.yaml": document(1)})
     commit(3, {"PROGRESS.yaml": None, "sprints/one/PROGRESS.yaml": document(6)})
@@ -70,7 +70,7 @@ def test_follows_every_rename(commit: Commit, done: Any) -> None:
 
 
 def test_follows_a_rename_whose_place_was_taken_at_once(commit: Commit, done: Any) -> None:
-    """A file is followed through a commit that put another sprint in its old place."""
+    """A file is followed through a commit that put another sprint at its old path."""
     commit(1, {"PROGRESS.yaml": document(1)})
     commit(2, {"PROGRESS.yaml": document(2)})
     other = document(0, sprint="two", began="2026-01-12")
@@ -79,7 +79,7 @@ def test_follows_a_rename_whose_place_was_taken_at_once(commit: Commit, done: An
 
 
 def test_takes_no_look_alike_for_it(commit: Commit, done: Any) -> None:
-    """A file of another sprint that goes as this one comes is not its past."""
+    """Another sprint's file that is removed at the same time is not its past."""
     commit(1, {"one/PROGRESS.yaml": document(3, sprint="zero")})
     commit(2, {"one/PROGRESS.yaml": None, "two/PROGRESS.yaml": document(3)})
     commit(3, {"two/PROGRESS.yaml": document(4)})
@@ -94,7 +94,7 @@ def test_takes_no_copy_for_it(commit: Commit, done: Any) -> None:
 
 
 def test_leaves_other_sprints_at_its_path_out(commit: Commit, done: Any) -> None:
-    """Of a path that sprints used in turn the newest is taken, or the one that is named."""
+    """If several sprints used a path, the newest or the named one is imported."""
     commit(1, {"PROGRESS.yaml": document(7, sprint="zero")})
     commit(2, {"PROGRESS.yaml": "current_phase: none of ours\n"})
     commit(3, {"PROGRESS.yaml": document(1)})
@@ -118,7 +118,7 @@ def test_knows_a_sprint_before_it_had_an_id(commit: Commit, done: Any) -> None:
 
 
 def test_finds_what_branches_did(folder: Path, commit: Commit, done: Any) -> None:
-    """Versions on a branch count, also where the merge took the other side's."""
+    """Versions on a branch count, even if the merge chose the other side's."""
     commit(1, {"PROGRESS.yaml": document(1)})
     git(folder, "checkout", "-qb", "side")
     commit(2, {"PROGRESS.yaml": document(2)})
@@ -131,7 +131,7 @@ def test_finds_what_branches_did(folder: Path, commit: Commit, done: Any) -> Non
 
 
 def test_goes_by_the_time_of_writing(commit: Commit, done: Any) -> None:
-    """A rebased version counts from its author date; its commit date is kept."""
+    """A rebased version counts from its author date; its commit date is stored."""
     commit(1, {"PROGRESS.yaml": document(1)}, committed=20)
     commit(3, {"PROGRESS.yaml": document(3)}, committed=20)
     answers = done("import", "progress", "--git", "PROGRESS.yaml", "--json").lines
@@ -144,7 +144,7 @@ def test_goes_by_the_time_of_writing(commit: Commit, done: Any) -> None:
 
 
 def test_puts_no_file_back_that_is_gone(folder: Path, commit: Commit, done: Any) -> None:
-    """A file that is not there any more is imported, and stays away."""
+    """A deleted file is imported but not recreated."""
     commit(1, {"one/PROGRESS.yaml": document(1)})
     commit(2, {"one/PROGRESS.yaml": document(2)})
     commit(3, {"one/PROGRESS.yaml": None})
@@ -170,7 +170,7 @@ def test_takes_a_longer_history_up_where_it_ended(commit: Commit, done: Any) -> 
 def test_reads_nothing_that_is_too_long(
     commit: Commit, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A version that is too long is refused by its size, before its bytes are read."""
+    """A version that is too long is refused by its size, before it is read."""
     read: list[bytes] = []
     real = UntrustedGit.read
 
@@ -227,7 +227,7 @@ def test_says_when_the_older_part_is_not_there(
 def test_says_when_the_texts_are_not_there(
     folder: Path, commit: Commit, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A repository that was cloned without texts is not taken for one without versions."""
+    """A repository cloned without contents differs from one without versions."""
     commit(1, {"PROGRESS.yaml": document(1)})
     git(folder, "config", "uploadpack.allowFilter", "true")
     source = f"file://{folder}"

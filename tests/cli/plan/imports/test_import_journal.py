@@ -1,4 +1,4 @@
-"""Importing progress.json and progress.txt: all of it, once, and nothing overwritten."""
+"""Importing progress.json and progress.txt: complete, once, and without overwriting."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def ralph(folder: Path, done: Run) -> Path:
 
 @pytest.fixture
 def example(ralph: Path) -> Path:
-    """Return the example as another tool left it."""
+    """Return the example as left by another tool."""
     file = ralph / "progress.json"
     file.write_bytes(EXAMPLE.read_bytes())
     return file
@@ -55,7 +55,7 @@ def test_takes_every_part_with_its_own_time(example: Path, done: Run) -> None:
 
 
 def test_is_byte_stable(example: Path, done: Run) -> None:
-    """Import, write, import again, elsewhere too: the bytes stay, nothing is added."""
+    """Import, write, import again, even elsewhere: same bytes, nothing added."""
     done("import", "journal", PLACE)
     ours = example.read_bytes()
     assert read(ours) == without_empty(json.loads(EXAMPLE.read_text()))
@@ -67,7 +67,7 @@ def test_is_byte_stable(example: Path, done: Run) -> None:
 
 
 def test_keeps_the_original(example: Path, folder: Path, done: Run) -> None:
-    """The file is written in our layout; the original is kept, and was no edit."""
+    """The file is written in our layout; the original is stored, and was no edit."""
     told = done("import", "journal", PLACE)
     assert "the original is saved as" in told.err
     (kept,) = (folder / ".sprintlog" / "edits").iterdir()
@@ -76,7 +76,7 @@ def test_keeps_the_original(example: Path, folder: Path, done: Run) -> None:
 
 
 def test_takes_what_another_tool_wrote_later(example: Path, done: Run) -> None:
-    """Of a later version of the file what is new is taken; it was no edit either."""
+    """Only new parts of a later version of the file are imported; it was no edit either."""
     done("import", "journal", PLACE)
 
     def later(data: Any) -> None:
@@ -139,7 +139,7 @@ def test_refuses_naming_file_and_field(
 
 
 def test_keeps_fields_of_a_later_version(example: Path, done: Run) -> None:
-    """Fields of a later 1.x are kept, reported and written back under that version."""
+    """Fields of a later 1.x are stored, reported and written back under that version."""
     changed(example, lambda d: d.update(version="1.1", mood="good"))
     answer = done("import", "journal", PLACE, "--json").json
     assert answer["problems"] == ["mood: kept, as of a later version"]
@@ -151,7 +151,7 @@ def test_keeps_fields_of_a_later_version(example: Path, done: Run) -> None:
 
 @pytest.mark.long
 def test_takes_more_than_one_append_holds(ralph: Path, done: Run) -> None:
-    """A file of more events than an append may hold is imported completely, once."""
+    """A file with more events than one append allows is imported completely, once."""
     entries = [
         {
             "id": f"a-{number}",
@@ -171,7 +171,7 @@ def test_takes_more_than_one_append_holds(ralph: Path, done: Run) -> None:
 
 
 def test_says_a_file_that_is_too_long(ralph: Path, run: Run) -> None:
-    """A file beyond the limit is refused before it is read whole."""
+    """A file beyond the limit is refused before it is read completely."""
     with (ralph / "other.json").open("wb") as file:
         file.truncate(65 * 1024 * 1024)
     result = run("import", "journal", ".ralph/other.json")
@@ -182,7 +182,7 @@ def test_says_a_file_that_is_too_long(ralph: Path, run: Run) -> None:
 
 
 def test_text_becomes_the_first_learning(ralph: Path, done: Run) -> None:
-    """All of progress.txt is kept as one learning, masked, and the file put aside."""
+    """All of progress.txt is stored as one learning, masked, and the file renamed."""
     source = ralph / "progress.txt"
     source.write_bytes(TEXT.encode())
     done("journal", "migrate", "--at", "2026-02-01T10:00:00Z")
@@ -257,7 +257,7 @@ def test_a_text_beyond_the_limit_is_refused(ralph: Path, run: Run) -> None:
 
 
 def test_a_killed_migration_is_finished(ralph: Path, done: Run) -> None:
-    """A migration killed before the text was put aside puts it aside the next time."""
+    """A migration killed before the text was renamed renames it the next time."""
     (ralph / "progress.txt").write_bytes(TEXT.encode())
     done("journal", "migrate")
     (ralph / "progress.txt.backup").rename(ralph / "progress.txt")
@@ -281,7 +281,7 @@ def test_a_text_is_looked_for_where_loops_keep_it(
 
 
 def test_several_texts_are_asked_about(folder: Path, ralph: Path, run: Run) -> None:
-    """Where two places have a text none is taken before somebody named it."""
+    """If two paths have a text, neither is imported until one is specified."""
     for place in (folder, ralph):
         (place / "progress.txt").write_text("old")
     refused = run("journal", "migrate")
@@ -292,7 +292,7 @@ def test_several_texts_are_asked_about(folder: Path, ralph: Path, run: Run) -> N
 def test_a_text_that_is_named_is_taken_at_any_time(
     folder: Path, ralph: Path, done: Run, run: Run
 ) -> None:
-    """Also into an open journal; a file of no usual place is only read."""
+    """It is also imported into an open journal; a file at another path is only read."""
     done("journal", "migrate")
     (folder / "old.txt").write_text("## 2026-01-01 - US-001\n- did it\n")
     assert "1 entries, 1 learnings" in done("journal", "migrate", "old.txt").out

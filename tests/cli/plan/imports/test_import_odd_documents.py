@@ -1,4 +1,4 @@
-"""Importing what is unlike ours: queues, odd numbers, other JSON, files without an end."""
+"""Importing unusual files: queues, odd numbers, other JSON, endless files."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ blocked: []
 
 
 def test_goes_on_with_a_queue_of_tasks(folder: Path, done: Any) -> None:
-    """A document of the first generation has its tasks as phases, the open ones open."""
+    """A first-generation document has its tasks as phases, with open ones open."""
     done("init")
     (folder / "PROGRESS.yaml").write_text(OLD)
     said = done("import", "progress", "PROGRESS.yaml").out
@@ -44,7 +44,7 @@ def test_goes_on_with_a_queue_of_tasks(folder: Path, done: Any) -> None:
 
 
 def test_keeps_what_only_looks_like_a_number(folder: Path, done: Any) -> None:
-    """A plain scalar that we would write differently is kept as written, and reported."""
+    """A plain scalar that we would write differently is stored as written and reported."""
     odd = {"a": "6673e79", "b": "0123456", "c": "1.10", "d": "0x1F", "e": "667e793"}
     same = {"f": 7, "g": 1.5, "h": True, "i": None}
     plain = "".join(f"{key}: {text}\n" for key, text in odd.items())
@@ -71,7 +71,7 @@ NOTHING_TO_DO = {
 
 @pytest.mark.parametrize("name", NOTHING_TO_DO)
 def test_takes_nothing_unknown_for_done(folder: Path, run: Any, name: str) -> None:
-    """A document in which nothing to be done can be read is refused, not finished."""
+    """A document in which no work can be read is refused, not considered finished."""
     text, field = NOTHING_TO_DO[name]
     (folder / "PROGRESS.yaml").write_text(text)
     run("init")
@@ -104,7 +104,7 @@ def test_reads_json_as_others_write_it(folder: Path, done: Any) -> None:
 
 
 def test_reads_no_file_that_is_too_long(sprint: Path, run: Any) -> None:
-    """Of a file over the limit only enough is read to detect its size."""
+    """Only enough of a file over the limit is read to detect its size."""
     for name in ("PROGRESS.yaml", "big.yaml"):
         with (sprint / name).open("wb") as file:
             file.truncate(300 * 2**20)

@@ -12,7 +12,7 @@ FIXTURES = Path(__file__).resolve().parents[4] / "fixtures" / "loops" / "orchest
 
 @pytest.fixture
 def loop(folder: Path, done: Run) -> Path:
-    """Return the `.ralph` of such a loop, beside an empty log."""
+    """Return the `.ralph` folder of such a loop, next to an empty log."""
     shutil.copytree(FIXTURES, folder / ".ralph")
     done("init")
     return folder / ".ralph"
@@ -42,7 +42,7 @@ def test_each_iteration_is_recorded_at_its_own_time(loop: Path, done: Run) -> No
 
 
 def test_what_was_said_is_a_note(loop: Path, done: Run) -> None:
-    """Each event is a note at its time, with who said it."""
+    """Each event is a note at its time, with its author."""
     done("import", "orchestrator", "--sprint", "night")
     events = done("log", "--json", "--sprint", "night").lines
     notes = [e["data"]["text"] for e in events if e["type"] == "note-added"]
@@ -62,7 +62,7 @@ def test_lines_that_say_nothing_known_are_kept(loop: Path, done: Run) -> None:
 def test_the_same_again_records_nothing_and_more_only_what_is_new(
     loop: Path, done: Run
 ) -> None:
-    """A history that has grown brings its new lines alone; its iteration is found again."""
+    """A longer history adds only its new lines; its iteration is found again."""
     whole = (loop / "history.jsonl").read_bytes().split(b"\n")
     (loop / "history.jsonl").write_bytes(b"\n".join(whole[:4]) + b"\n")
     done("import", "orchestrator", "--sprint", "night")
@@ -77,7 +77,7 @@ def test_the_same_again_records_nothing_and_more_only_what_is_new(
 
 
 def test_the_loop_says_itself_when_it_is_over(loop: Path, done: Run) -> None:
-    """Its own end completes the sprint; where it goes on, the sprint is opened again."""
+    """The loop's end completes the sprint; if it continues, the sprint is reopened."""
     whole = (loop / "history.jsonl").read_bytes().split(b"\n")
     seen = []
     for end in (4, 6, len(whole)):
@@ -148,7 +148,7 @@ def test_the_source_stays_as_it_is(loop: Path, done: Run) -> None:
 def test_a_damaged_history_is_refused_in_one_line(
     loop: Path, run: Run, content: bytes, said: str
 ) -> None:
-    """Where no line is understood file, line and field are named, nothing is recorded."""
+    """If no line is valid, file, line and field are named, and nothing is recorded."""
     (loop / "history.jsonl").write_bytes(content)
     result = run("import", "orchestrator", "--sprint", "night")
     first = result.err.splitlines()[0]

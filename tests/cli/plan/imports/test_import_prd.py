@@ -14,7 +14,7 @@ FIXTURES = Path(__file__).resolve().parents[4] / "fixtures" / "loops" / "ralph"
 
 @pytest.fixture
 def loop(folder: Path, done: Run) -> Path:
-    """Return a folder with the files of such a loop, beside an empty log."""
+    """Return a folder with the files of such a loop, next to an empty log."""
     for file in FIXTURES.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
     done("init")
@@ -35,7 +35,7 @@ def statuses(done: Run, *more: str) -> dict[str, str]:
 
 
 def test_each_story_becomes_a_phase(loop: Path, done: Run) -> None:
-    """Stories stand by their priority; passing is completed, and all keys stay."""
+    """Stories are in order of priority; passing ones are completed, and all keys remain."""
     answer = done("import", "prd", "prd.json", "--json").json
     assert answer["found"] == {"story": 3, "passed": 1, "entry": 1}
     assert (answer["sprint"], answer["unread"]) == ("task-priority", 1)
@@ -57,7 +57,7 @@ def test_the_loop_goes_on_where_it_was(loop: Path, done: Run) -> None:
 
 
 def test_the_text_beside_it_goes_to_the_journal(loop: Path, done: Run) -> None:
-    """Entries, learnings and patterns are recorded; a heading of no known form is kept."""
+    """Entries, learnings and patterns are recorded; unknown headings are stored."""
     answer = done("import", "prd", "prd.json", "--json").json
     assert [e["summary"] for e in done("journal entry list", "--json").json] == [
         "Added the column"
@@ -67,7 +67,7 @@ def test_the_text_beside_it_goes_to_the_journal(loop: Path, done: Run) -> None:
 
 
 def test_the_same_again_records_nothing(loop: Path, done: Run) -> None:
-    """A source that did not change brings nothing, though we went on since."""
+    """An unchanged source adds nothing, although work has continued here."""
     done("import", "prd", "prd.json")
     done("phase", "start", "US-002")
     before = done("log", "--json").out
@@ -137,7 +137,7 @@ def test_git_follows_a_file_that_was_renamed(loop: Path, done: Run) -> None:
 
 
 def test_features_without_ids_are_called_by_their_place(loop: Path, done: Run) -> None:
-    """A feature_list.json is taken in the same way; its steps are in the prompt."""
+    """A feature_list.json is imported in the same way; its steps are in the prompt."""
     answer = done("import", "prd", "feature_list.json", "--sprint", "chat", "--json").json
     assert answer["found"]["feature"] == 2
     assert statuses(done, "--sprint", "chat") == {
@@ -147,7 +147,7 @@ def test_features_without_ids_are_called_by_their_place(loop: Path, done: Run) -
 
 
 def test_an_id_that_occurs_twice_is_numbered(loop: Path, done: Run) -> None:
-    """Both items are kept, and the second one's id is reported."""
+    """Both items are imported, and the second one's id is reported."""
     twice = [{"id": "a", "passes": True}, {"id": "a", "passes": False}]
     (loop / "prd.json").write_text(json.dumps(twice))
     (loop / "progress.txt").unlink()
@@ -157,7 +157,7 @@ def test_an_id_that_occurs_twice_is_numbered(loop: Path, done: Run) -> None:
 
 
 def test_a_status_word_is_read_unless_a_flag_decides(loop: Path, done: Run) -> None:
-    """An unknown word is pending and reported; `passes` decides what is completed."""
+    """An unknown status is pending and reported; `passes` decides completion."""
     said = [
         *(
             {"title": str(n), "status": word}
@@ -230,7 +230,7 @@ def test_several_lists_are_not_one_sprint(loop: Path, run: Run) -> None:
 def test_damaged_stories_are_refused_in_one_line(
     loop: Path, run: Run, content: bytes, said: str
 ) -> None:
-    """What cannot be read is refused with file and field, and nothing is recorded."""
+    """An unreadable file is refused with file and field, and nothing is recorded."""
     (loop / "prd.json").write_bytes(content)
     result = run("import", "prd", "prd.json")
     first = result.err.splitlines()[0]

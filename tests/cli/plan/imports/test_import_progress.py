@@ -71,7 +71,7 @@ def test_reports_what_contradicts_the_rules(versions: list[Path], done: Any) -> 
 
 
 def test_goes_on_under_our_rules(versions: list[Path], done: Any) -> None:
-    """After an import the sprint goes on; derived fields are right from then on."""
+    """After an import the sprint continues; from then on derived fields are right."""
     done("import", "progress", *versions)
     done("phase", "start", "two", "--at", "2026-01-15T10:00:00Z")
     done("iteration", "start")
@@ -83,7 +83,7 @@ def test_goes_on_under_our_rules(versions: list[Path], done: Any) -> None:
 
 
 def test_leaves_an_imported_file_as_it_is(folder: Path, done: Any) -> None:
-    """The imported file keeps its bytes until our own first event; then a copy is kept."""
+    """The imported file keeps its bytes until our first event; then a copy is stored."""
     done("init")
     (folder / "PROGRESS.yaml").write_text(FIRST)
     assert "is saved as" in done("import", "progress", "PROGRESS.yaml").err
@@ -166,7 +166,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", [name for name, (_, said) in BAD.items() if said])
 def test_refuses_bad_input_in_one_line(versions: list[Path], run: Any, name: str) -> None:
-    """Bad input is one line naming file and line or field; nothing at all is recorded."""
+    """Bad input is a one-line error with file and line or field; nothing is recorded."""
     text, said = BAD[name]
     bad = versions[0].with_name("bad.yaml")
     bad.write_text(text)
@@ -197,7 +197,7 @@ def test_says_when_a_file_is_missing(versions: list[Path], run: Any) -> None:
 
 
 def test_writes_where_the_history_was_imported_from(folder: Path, done: Any) -> None:
-    """After `--git` the sprint goes on in the file at hand; uncommitted work comes too."""
+    """After `--git` the sprint uses the current file, including uncommitted work."""
     git(folder, "init", "-q")
     (folder / "PROGRESS.yaml").write_text(FIRST)
     git(folder, "add", ".")
@@ -218,7 +218,7 @@ EVERY_FIELD = Path(__file__).resolve().parents[4] / "fixtures/documents/every-fi
 
 
 def test_stores_every_field_of_the_documents(folder: Path, done: Any) -> None:
-    """Every field of both documents is stored, shown, written, and outlives our events."""
+    """Every field of both documents is stored, shown, written, and survives our events."""
     original = load(EVERY_FIELD.read_bytes())
     done("init")
     done("import", "progress", EVERY_FIELD, "--sprint-dir", ".")
@@ -245,7 +245,7 @@ def _keys(value: Any) -> Iterator[str]:
 
 
 def test_gives_the_same_bytes_back_after_a_loss(folder: Path, done: Any) -> None:
-    """An imported file that is lost comes back byte for byte, until our own first event."""
+    """A lost imported file is recreated byte for byte, until our own first event."""
     done("init")
     (folder / "PROGRESS.yaml").write_text(FIRST)
     done("import", "progress", "PROGRESS.yaml")
@@ -260,7 +260,7 @@ def test_gives_the_same_bytes_back_after_a_loss(folder: Path, done: Any) -> None
 
 
 def test_gives_the_same_bytes_back_after_an_edit(folder: Path, done: Any) -> None:
-    """An edit of an imported file is kept aside, and the imported bytes stand again."""
+    """An edit of an imported file is stored, and the imported bytes are restored."""
     done("init")
     (folder / "PROGRESS.yaml").write_text(FIRST)
     done("import", "progress", "PROGRESS.yaml")
@@ -271,7 +271,7 @@ def test_gives_the_same_bytes_back_after_an_edit(folder: Path, done: Any) -> Non
 
 
 def test_tells_the_same_contradictions_once(folder: Path, done: Any) -> None:
-    """What many versions say against the rules is one line, with how many say it."""
+    """A contradiction in many versions is one line, with the number of versions."""
     done("init")
     paths = []
     for number in range(5):
@@ -284,7 +284,7 @@ def test_tells_the_same_contradictions_once(folder: Path, done: Any) -> None:
 
 
 def test_tells_of_a_checksum_that_is_not_the_files(folder: Path, done: Any) -> None:
-    """A checksum of other bytes next to the file is reported before it is replaced."""
+    """A wrong checksum next to the file is reported before it is replaced."""
     done("init")
     (folder / "PROGRESS.yaml").write_text(FIRST)
     (folder / "PROGRESS.yaml.checksum").write_text(sha256(FIRST.encode()).hexdigest())

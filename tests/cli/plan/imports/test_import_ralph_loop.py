@@ -21,7 +21,7 @@ SPRINT = "ralph-loop-2026-06-02t08-00-00z"
 
 @pytest.fixture
 def loop(folder: Path, done: Run) -> Path:
-    """Return the file of such a loop, beside an empty log."""
+    """Return the file of such a loop, next to an empty log."""
     (folder / ".claude").mkdir()
     file = folder / ".claude" / "ralph-loop.local.md"
     shutil.copy(FIXTURE, file)
@@ -31,12 +31,12 @@ def loop(folder: Path, done: Run) -> Path:
 
 
 def events(done: Run) -> list[Any]:
-    """Return the records."""
+    """Return the recorded events."""
     return done("log", "--json", "--sprint", SPRINT).lines
 
 
 def test_the_prompt_is_the_goal(loop: Path, done: Run) -> None:
-    """Promise and limit are kept in the document; the loop goes on."""
+    """Promise and limit are stored in the document; the loop continues."""
     answer = done("import", "ralph-loop", "--json").json
     assert (answer["sprint"], answer["found"]) == (SPRINT, {"iteration": 3})
     shown = done("show", "progress", "--json").json
@@ -62,7 +62,7 @@ def test_each_iteration_that_began_is_recorded(loop: Path, done: Run) -> None:
 
 
 def test_a_loop_that_went_on_brings_only_what_is_new(loop: Path, done: Run) -> None:
-    """Importing at each of its iterations gives the same as one import."""
+    """Importing at each iteration gives the same result as a single import."""
     whole = loop.read_text()
     for number in (1, 2, 2, 3):
         loop.write_text(whole.replace("iteration: 3", f"iteration: {number}", 1))
@@ -75,7 +75,7 @@ def test_a_loop_that_went_on_brings_only_what_is_new(loop: Path, done: Run) -> N
 
 
 def test_another_loop_is_another_sprint(loop: Path, done: Run) -> None:
-    """Each run of the plugin has its own beginning."""
+    """Each run of the plugin has its own start time."""
     done("import", "ralph-loop")
     loop.write_text(loop.read_text().replace("2026-06-02T08", "2026-06-03T08"))
     assert done("import", "ralph-loop", "--json").json["sprint"] != SPRINT
@@ -138,7 +138,7 @@ def test_a_wrong_field_is_refused_in_one_line(
 def test_a_damaged_file_is_refused_in_one_line(
     loop: Path, run: Run, content: bytes, said: str
 ) -> None:
-    """What cannot be read is refused, naming the file."""
+    """An unreadable file is refused by name."""
     loop.write_bytes(content)
     result = run("import", "ralph-loop")
     assert result.code == 1

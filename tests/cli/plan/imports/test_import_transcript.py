@@ -1,4 +1,4 @@
-"""Importing what agents keep of their sessions: one iteration for each."""
+"""Importing agents' session files: one iteration per session."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ def imported(done: Run, *files: Path | str) -> Any:
 
 
 def totals(ran: list[Any]) -> dict[str, int]:
-    """Return what runs come to together."""
+    """Return the totals of runs."""
     names = ("input_tokens", "output_tokens", "cache_read_tokens")
     used = {name: sum(r.get("usage", {}).get(name, 0) for r in ran) for name in names}
     counts = ("tool_calls", "lines", "output_bytes")
@@ -94,7 +94,7 @@ def test_all_that_is_known_of_a_session_is_recorded(log: Path, done: Run) -> Non
 
 
 def test_sessions_go_to_the_sprint_in_force(sprint: Path, done: Run) -> None:
-    """Its next iteration is the session, as one that is wrapped; nothing else changes."""
+    """The sprint's next iteration is the session, as if wrapped; nothing else changes."""
     before = done("show", "progress", "--json").json
     answer = imported(done, AGENTS / "codex-rollout.jsonl")
     assert answer["sprint"] == "auth"
@@ -136,7 +136,7 @@ def test_an_iteration_that_is_under_way_is_not_ended(sprint: Path, run: Run) -> 
 def test_a_session_that_grew_is_the_session_taken_in_at_once(
     log: Path, done: Run, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Read in pieces it comes to the same figures, in the same iteration."""
+    """Read in parts, it has the same figures, in the same iteration."""
     whole = (AGENTS / name).read_bytes().splitlines(keepends=True)
     file = log / "session.jsonl"
     for end in (len(whole) // 3, 2 * len(whole) // 3, len(whole)):
@@ -155,7 +155,7 @@ def test_a_session_that_grew_is_the_session_taken_in_at_once(
 
 
 def test_a_session_that_was_wrapped_is_not_doubled(log: Path, done: Run) -> None:
-    """What `wrap` recorded of it is known by the session, whatever the bytes are."""
+    """A session recorded by `wrap` is recognized by its id, whatever the bytes."""
     transcript = AGENTS / "claude-2.1.330-transcript.jsonl"
     session = json.loads(transcript.read_text().splitlines()[0])["sessionId"]
     used = {
@@ -186,7 +186,7 @@ def test_a_session_that_was_wrapped_is_not_doubled(log: Path, done: Run) -> None
 
 
 def test_a_subagents_file_is_its_sessions(log: Path, done: Run) -> None:
-    """Given alone, or beside its session, it is read with the session and once."""
+    """With or without its session, it is read once, with the session."""
     shutil.copy(AGENTS / "claude-2.1.197-transcript.jsonl", log / "one.jsonl")
     (log / "one" / "subagents").mkdir(parents=True)
     subagent = log / "one" / "subagents" / "agent-1.jsonl"
@@ -208,7 +208,7 @@ def test_no_link_to_a_subagent_is_followed(log: Path, run: Run) -> None:
 
 
 def test_the_same_session_again_records_nothing(log: Path, done: Run) -> None:
-    """A session is known by its id, under whatever name its file is."""
+    """A session is identified by its id, whatever its file's name."""
     shutil.copy(AGENTS / "codex-rollout.jsonl", log / "one.jsonl")
     done("import", "transcript", "one.jsonl")
     (log / "one.jsonl").rename(log / "two.jsonl")
@@ -240,7 +240,7 @@ def test_lines_of_nobody_are_counted_and_kept(log: Path, done: Run) -> None:
 def test_what_is_no_transcript_is_refused_in_one_line(
     log: Path, run: Run, content: bytes
 ) -> None:
-    """The file is named and nothing is recorded, of the others that were given either."""
+    """The file is named and nothing is recorded, even from other given files."""
     (log / "bad.jsonl").write_bytes(content)
     result = run("import", "transcript", AGENTS / "codex-rollout.jsonl", "bad.jsonl")
     assert result.code != 0

@@ -84,7 +84,7 @@ def letters(nodes: list[dict[str, Any]]) -> str:
 def test_a_case_gives_its_values(
     case: Case, folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The stated commands give the stated sprints, no loss, and the second time nothing."""
+    """The commands result in the stated sprints without loss, and add nothing later."""
     place = laid_out(case.id, folder, monkeypatch)
     inner = place / case.below
     if (place / "make.sh").exists():
@@ -111,7 +111,7 @@ def test_a_case_gives_its_values(
 def test_blame_knows_the_feature_of_a_reused_list(
     folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of the two sprints of one file has the date of its commit."""
+    """Each of the two sprints in one file has the date of its commit."""
     place = laid_out("A3", folder, monkeypatch)
     subprocess.run(["git", "init", "-q", "shop"], check=True)
     subprocess.run(["sh", place / "make.sh"], cwd=place / "shop", check=True)
@@ -222,7 +222,7 @@ def test_import_of_a_folder_reports_all_it_finds(
 def test_a_foreign_progress_json_does_not_fail_an_import(
     folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stories are imported although another tool's file is in place of the journal."""
+    """Stories are imported although another tool's file is at the journal's path."""
     place = laid_out("E2", folder, monkeypatch)
     (place / ".ralph").mkdir()
     (place / ".ralph" / "progress.json").write_text('{"status": "running"}')
@@ -264,7 +264,7 @@ def test_a_fix_plan_without_check_boxes_is_not_guessed_at(
 
 
 def test_items_without_check_boxes_are_counted(folder: Path, done: Run) -> None:
-    """Of a list of both kinds, items with boxes are imported and the others are counted."""
+    """In a list of both kinds, items with boxes are imported and the others counted."""
     done("init", "--here")
     boxes = "\n## Open (2026-03-02)\n\n1. [x] Round it\n- [ ] Print\n  - in colour\n"
     (folder / "fix_plan.md").write_text(f"{PLAIN}{boxes}")

@@ -1,4 +1,4 @@
-"""Sessions that are one document, as long as real ones: tens of MiB."""
+"""Sessions that are a single document of realistic length: tens of MiB."""
 
 import json
 import tracemalloc
@@ -51,7 +51,7 @@ def peak(call: Callable[[], Any]) -> tuple[Any, int]:
 def test_a_long_document_is_read_entry_by_entry(
     request: pytest.FixtureRequest, enlarged: Path
 ) -> None:
-    """Its figures are those of all entries, and it is never parsed as a whole."""
+    """Its figures include all entries, and it is never parsed as a whole."""
     name = request.node.callspec.params["enlarged"]
     small = read_transcript(DOCUMENTS[name])
     large, memory = peak(lambda: read_transcript(enlarged))
@@ -66,7 +66,7 @@ def test_a_long_document_is_read_entry_by_entry(
 
 
 def test_a_long_document_is_recognised(folder: Path, run: Run, enlarged: Path) -> None:
-    """`import` knows it by its beginning, and `iteration end` reads it as well."""
+    """`import` recognizes it by its beginning, and `iteration end` reads it as well."""
     run("init")
     result = run("import", enlarged)
     assert result.code == 0, result.err

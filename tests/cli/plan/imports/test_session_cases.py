@@ -107,7 +107,7 @@ def runs(run: Run) -> list[Any]:
 
 @pytest.mark.parametrize("case", TABLE, ids=Case.name)
 def test_each_call_of_a_session_is_counted_once(log: Path, run: Run, case: Case) -> None:
-    """However its lines are spread over files, a session has the figures of its calls."""
+    """However its lines are distributed, a session has the figures of its calls."""
     assert play(log, run, case.id, *case.commands).code == 0
     spent = run("status", "--json").json["spent"]
     assert tuple(spent.get(f"{name}_tokens") for name in NAMES) == case.tokens
@@ -158,7 +158,7 @@ def test_the_last_lines_decide_how_a_session_ended(
 
 
 def test_a_bare_rollout_is_a_session_of_codex(log: Path, run: Run) -> None:
-    """All lines are understood, and its begin and commit are those of its first line."""
+    """All lines are understood, with the start and commit from its first line."""
     play(log, run, "C2", "import rollout-2025-07-14T11-20-33-c2d.jsonl")
     (ran,) = runs(run)
     assert (ran["agent"], ran.get("unknown_lines", 0)) == ("codex", 0)
@@ -198,7 +198,7 @@ def test_a_budget_counts_all_but_cache_reads(
 def test_copied_lines_are_counted_once(
     log: Path, run: Run, is_marked: bool, is_backwards: bool
 ) -> None:
-    """A session that begins with a copy of another one has only its own calls."""
+    """A session that starts with a copy of another one has only its own calls."""
     first = [json.loads(x) for x in (CASES / "A1a/1/full.jsonl").read_text().splitlines()]
     second = [json.loads(x) for x in (CASES / "A1a/2/full.jsonl").read_text().splitlines()]
     mark = {"forkedFrom": {"sessionId": first[0]["sessionId"]}} if is_marked else {}

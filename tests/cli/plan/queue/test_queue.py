@@ -63,7 +63,7 @@ def test_lists_as_of_earlier(queue: Path, done: Any) -> None:
 
 
 def test_approves_and_injects_at_once(queue: Path, done: Any) -> None:
-    """Decision and injection are one append, and the answer names the injected phases."""
+    """Decision and injection are one append, and the answer names the phases."""
     decided, came = done("queue", "approve", "req-1", *WHY, "--json").json
     assert (decided["type"], decided["request"]) == ("request-decided", "req-1")
     assert came["addresses"] == ["fix-req-1-0"]
@@ -97,7 +97,7 @@ def test_says_when_it_was_asked_and_by_whom(queue: Path, done: Any) -> None:
 
 
 def test_approves_with_all_that_an_injection_takes(queue: Path, done: Any) -> None:
-    """Position, prompt, prefix and model are those that are given."""
+    """Position, prompt, prefix and model are as given."""
     done(
         *("queue", "approve", "req-1", *WHY, "--position", "before:review", "--prompt"),
         *("Repair", "--id-prefix", "hot", "--model", "opus"),

@@ -1,6 +1,7 @@
-"""The operator's examples of the PROGRESS.yaml reference, by the real command alone.
+"""The operator's examples in the PROGRESS.yaml reference, by real commands only.
 
-The texts are our own; ids, words, times and the shape of every field are the document's.
+The texts are our own; ids, statuses, times and the shape of every field are the
+document's.
 """
 
 from collections.abc import Callable

@@ -84,7 +84,7 @@ rules:
 
 
 def test_takes_rules_of_a_file(queue: Path, done: Any) -> None:
-    """Other rules are read from a file; the first match decides."""
+    """Rules are read from a file, in which the first match decides."""
     (queue / "rules.yaml").write_text(RULES)
     done("queue", "decide", "--auto", "--rules", "rules.yaml")
     document = done("show", "progress", "--json").json
@@ -113,7 +113,7 @@ def test_takes_rules_of_a_file(queue: Path, done: Any) -> None:
     ],
 )
 def test_names_what_is_wrong_in_rules(queue: Path, run: Any, text: str, place: str) -> None:
-    """A rule that makes no sense is named, and nothing is decided."""
+    """An invalid rule is named, and nothing is decided."""
     (queue / "rules.yaml").write_text(text)
     result = run("queue", "decide", "--auto", "--rules", "rules.yaml")
     assert result.code == 1

@@ -15,7 +15,7 @@ KILLED = "claude-2.1.197-killed"
 
 
 def hooks_of(name: str, agent: str, *, session: str | None = None) -> list[bytes]:
-    """Return recorded hooks, of another session where that is wanted."""
+    """Return recorded hooks, optionally of another session."""
     found = []
     for line in (FIXTURES / "hooks" / f"{name}.jsonl").read_bytes().splitlines():
         said = json.loads(line)

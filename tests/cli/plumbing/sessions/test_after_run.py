@@ -73,7 +73,7 @@ def events(done: Run, type_: str) -> list[Any]:
 
 
 def recovered(done: Run) -> list[Any]:
-    """Return the runs whose tokens a transcript said."""
+    """Return the runs whose tokens come from a transcript."""
     ran = [event["data"] for event in events(done, "agent-ran")]
     return [one for one in ran if one.get("found_in") == "transcript"]
 
@@ -81,7 +81,7 @@ def recovered(done: Run) -> list[Any]:
 def test_run_takes_what_a_killed_agents_hooks_missed(
     agent: Agent, run: Run, done: Run
 ) -> None:
-    """Its unfinished call and its tokens are recorded, marked, in its iteration; once."""
+    """Its unfinished call and its tokens are recorded once, marked, in its iteration."""
     said = run("run", *agent())
     assert SEEN in said.err
     assert "tokens: 240 in, 80 out, recorded in win from the transcript" in said.err
@@ -101,7 +101,7 @@ def test_run_takes_what_a_killed_agents_hooks_missed(
 def test_what_a_killed_agent_did_not_print_is_taken(
     agent: Agent, run: Run, done: Run
 ) -> None:
-    """A stream that was cut short knows the input alone: only the output is added, once."""
+    """A truncated stream states only the input, so only the output is added, once."""
     session = json.loads(Path("hooks").read_text().splitlines()[0])["session_id"]
     lines = [
         {"type": "system", "subtype": "init", "session_id": session, "model": "m"},
@@ -134,9 +134,9 @@ def test_what_a_killed_agent_did_not_print_is_taken(
 
 
 def test_wrap_says_it_too(agent: Agent, folder: Path, done: Run) -> None:
-    """A wrapped command's sessions are compared in the process that records.
+    """A wrapped command's sessions are compared in the recording process.
 
-    What ended the command stays the reason, not what its transcript looks like.
+    The reason why the command ended is not replaced by its transcript's.
     """
     command = [sys.executable, "-m", "sprintlog.cli", "wrap", *agent()]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -234,7 +234,7 @@ def test_nothing_is_compared_where_recording_is_off(
 def test_a_session_around_it_goes_on(
     agent: Agent, run: Run, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Work that began before a run of the same work has not ended with it.
+    """Work that started before a run of the same work does not end with it.
 
     An agent may start another one: a call in progress has no end yet.
     """

@@ -1,4 +1,4 @@
-"""`session reconcile`: hooks and transcript of one session are each counted once."""
+"""`session reconcile`: a session's hooks and transcript are each counted once."""
 
 import json
 import shutil
@@ -47,7 +47,7 @@ def test_what_hooks_missed_comes_from_the_transcript(
 def test_what_was_erased_is_not_taken_again(
     sprint: Path, done: Run, agent: str, hooks: str, transcript: str, count: int, heard: int
 ) -> None:
-    """A transcript brings back no call of a session that was erased."""
+    """A transcript restores no call of an erased session."""
     file = transcript_of(sprint, transcript)
     tell(sprint, agent, hooks_of(hooks, agent, session=session_in(file)))
     before = done("log", "--all", "--type", "tool-called", "--json").lines
@@ -62,7 +62,7 @@ def test_what_was_erased_is_not_taken_again(
 def test_what_hooks_told_is_not_taken_again(
     sprint: Path, done: Run, agent: str, hooks: str, transcript: str, count: int, heard: int
 ) -> None:
-    """A call by hook and in the transcript is one event, also where hooks know no id."""
+    """A call in a hook and in the transcript is one event, even if hooks have no id."""
     file = transcript_of(sprint, transcript)
     tell(sprint, agent, hooks_of(hooks, agent, session=session_in(file)))
     before = len(calls(done))
@@ -74,7 +74,7 @@ def test_what_hooks_told_is_not_taken_again(
 def test_a_killed_session_has_its_unfinished_call_and_its_tokens(
     folder: Path, done: Run
 ) -> None:
-    """The sprint it worked on gets 240 and 80 tokens, once, whoever else reads it."""
+    """The sprint it worked on gets 240 and 80 tokens, once, however it is read."""
     done("init")
     done("sprint", "create", "goal", "--goal", "g")
     done("sprint", "start", "--sprint", "goal")
@@ -98,7 +98,7 @@ def test_a_killed_session_has_its_unfinished_call_and_its_tokens(
 
 
 def test_what_was_imported_before_is_not_counted_again(sprint: Path, done: Run) -> None:
-    """A session whose tokens an import recorded brings its calls alone."""
+    """If an import recorded a session's tokens, only its calls are added."""
     file = transcript_of(sprint, f"{KILLED}-transcript")
     tell(sprint, "claude", hooks_of(KILLED, "claude"))
     done("import", "transcript", file)
@@ -117,7 +117,7 @@ def test_the_answer_is_one_line(sprint: Path, done: Run) -> None:
 
 
 def test_tokens_that_are_not_fully_known_are_marked(sprint: Path, done: Run) -> None:
-    """A call that has not ended states no output: what is known of it is the least."""
+    """A call that has not ended states no output, so its tokens are a lower bound."""
     file = transcript_of(sprint, f"{KILLED}-transcript")
     first, last = '"stop_reason":"tool_use"', '"stop_reason":null'
     file.write_text(last.join(file.read_text().rsplit(first, 1)))
@@ -149,7 +149,7 @@ def test_a_transcript_of_another_session_or_agent_is_refused(
 def test_a_hooks_word_alone_opens_only_the_agents_own_folder(
     sprint: Path, run: Run, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a hook names elsewhere, or by a link, is not read; in its folder it is."""
+    """A path in a hook is read only inside the agent's folder, and not through links."""
     home = sprint.parent / "home"
     own = home / ".claude" / "projects"
     own.mkdir(parents=True)

@@ -48,7 +48,7 @@ def killed(folder: Path, done: Run) -> Path:
 
 
 def in_time(hooks: list[bytes], file: Path) -> Iterator[bytes]:
-    """Yield the hooks of calls, each at the time at which a transcript has its call."""
+    """Yield the hooks of calls, each at the time of its call in the transcript."""
     ends: dict[str, str] = {}
     for line in file.read_bytes().splitlines():
         said = json.loads(line)
@@ -70,7 +70,7 @@ def in_time(hooks: list[bytes], file: Path) -> Iterator[bytes]:
 def test_a_late_hook_that_names_no_call_adds_none(
     sprint: Path, done: Run, agent: str, hooks: str, transcript: str, count: int
 ) -> None:
-    """A call that was taken from the transcript stays one event when its hook is heard."""
+    """A call recorded from the transcript stays one event when its hook arrives."""
     file = transcript_of(sprint, transcript)
     told = hooks_of(hooks, agent, session=session_in(file))
     tell(sprint, agent, told[:1])
@@ -92,7 +92,7 @@ def test_a_late_hook_that_names_no_call_adds_none(
 def test_two_at_once_take_each_call_once(
     sprint: Path, done: Run, agent: str, transcript: str
 ) -> None:
-    """Processes that compare the same session at once record what one of them would."""
+    """Two concurrent processes record the same as a single one."""
     file = transcript_of(sprint, transcript)
     name = {"claude": "claude-2.1.330", "gemini": "gemini-0.61.0"}[agent]
     tell(sprint, agent, hooks_of(name, agent, session=session_in(file))[:1])
@@ -139,7 +139,7 @@ def test_nothing_is_compared_where_recording_is_off(
 
 
 def test_a_rollback_takes_nothing_of_it_back(folder: Path, done: Run) -> None:
-    """What a session did and cost is knowledge: gone back to the start, it is known."""
+    """A session's actions and cost are knowledge that survives a rollback to the start."""
     file = killed(folder, done)
     done("rollback", "start", "--sprint", "goal", "--yes")
     answer = reconciled(done, file, "--ended")
@@ -173,7 +173,7 @@ def _blocks(line: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_a_subagents_calls_are_the_sessions(sprint: Path, done: Run) -> None:
-    """The files of subagents beside a transcript are read with it, each call once."""
+    """Subagents' files next to a transcript are read with it, each call once."""
     file = transcript_of(sprint, "claude-2.1.197-transcript")
     session = session_in(file)
     beside = file.parent / file.stem / "subagents"

@@ -1,7 +1,7 @@
-"""A session that is resumed by a later run: the usage of each run is counted once.
+"""A session resumed by a later run: the usage of each run is counted once.
 
-As Codex 0.169 prints it: at the end of a run it states the usage of its thread since it
-began.
+This is how Codex 0.169 prints it: at the end of a run it states the usage of its thread
+since the thread's start.
 """
 
 import json
@@ -23,7 +23,7 @@ Record = Callable[[Path], None]
 
 
 def printed(name: str, used: dict[str, int], *, thread: str | None = None) -> Path:
-    """Write what Codex prints where its thread took so much until then."""
+    """Write Codex output in which the thread has used the given amount so far."""
     lines = [json.loads(line) for line in FIXTURE.read_text().splitlines()]
     for line in lines:
         if "usage" in line:
@@ -37,7 +37,7 @@ def printed(name: str, used: dict[str, int], *, thread: str | None = None) -> Pa
 
 @pytest.fixture(params=["end --from", "run", "wrap"])
 def record(request: pytest.FixtureRequest, folder: Path, done: Run) -> Record:
-    """Return what records a run of an agent that prints a file, in one of the ways."""
+    """Return a function that records a run of an agent that prints a file."""
     done("init", "--here")
     done("sprint", "create", "win", "--goal", "Win", "--max-iterations", "9")
 
@@ -121,7 +121,7 @@ PRINTED = {
 def test_what_is_read_while_it_runs_is_not_counted_again(
     folder: Path, done: Run, outer: str, reads: tuple[str, ...]
 ) -> None:
-    """A session whose transcript is taken in before it ends costs what its end says."""
+    """A session whose transcript is read before its end costs what its end states."""
     done("init", "--here")
     done("sprint", "create", "win", "--goal", "Win", "--max-iterations", "1")
     Path("4f21.jsonl").write_text(json.dumps(READ) + "\n")

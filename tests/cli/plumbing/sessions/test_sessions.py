@@ -1,4 +1,4 @@
-"""What agents did in their sessions, as commands show it."""
+"""Agents' actions in their sessions, as shown by commands."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def after_tool(call: str, session: str = "s-1") -> bytes:
 
 
 def rows(done: Run, asked: str) -> list[list[Any]]:
-    """Return the rows that answer a question."""
+    """Return the rows of a query."""
     return [[*row.values()] for row in done("query", asked, "--json").lines]
 
 
@@ -64,7 +64,7 @@ def told(sprint: Path) -> Path:
 
 
 def test_a_log_shows_a_session_in_one_line(told: Path, done: Run) -> None:
-    """Among all events a session is one line; its own events are asked for."""
+    """Among all events a session is one line; its own events are shown on request."""
     before = len(done("log", "--all").out.splitlines()) - 1
     line = done("log", "--all").out.splitlines()[-1]
     assert "claude-a2b3ae1d-1d30  7 tool calls, 2 failed, 2 prompts, 1 subagent" in line
@@ -132,7 +132,7 @@ def test_sessions_of_the_same_minute_are_told_apart(
 
 
 def test_a_log_without_sessions_says_so(sprint: Path, done: Run) -> None:
-    """Where no agent was heard of there is none to be listed."""
+    """Without any agent there is nothing to list."""
     assert done("show", "session").out == "no sessions\n"
 
 
@@ -165,7 +165,7 @@ def test_doctor_counts_sessions_and_what_waits(told: Path, done: Run) -> None:
 
 
 def test_a_rollback_leaves_sessions_as_they_are(told: Path, done: Run) -> None:
-    """What an agent did is not undone: its session goes on over a rollback."""
+    """An agent's actions are not undone: its session continues after a rollback."""
     done("phase", "start", "setup")
     tell(told, after_tool("one"))
     done("rollback", "start")
@@ -220,7 +220,7 @@ def work(workspace: Workspace, calls: int, correlation: str = "work") -> None:
     ("correlation", "is_stale"), [("work", False), ("other work", True)]
 )
 def test_who_works_is_not_stale(tmp_path: Path, correlation: str, is_stale: bool) -> None:
-    """A sprint is silent only where the sessions that work on it are, too."""
+    """A sprint is only stale if the sessions that work on it are, too."""
     clock = Clock()
     with working(tmp_path, clock, 1) as workspace:
         clock.now += 20 * 60 * 1000
@@ -230,7 +230,7 @@ def test_who_works_is_not_stale(tmp_path: Path, correlation: str, is_stale: bool
 
 
 def test_a_sprint_costs_the_same_beside_any_sessions(tmp_path: Path) -> None:
-    """How far a sprint is takes as many steps of the database beside 20,000 calls."""
+    """A sprint's status takes as many database steps with 20,000 calls as without."""
 
     def steps(calls: int) -> int:
         count = 0
@@ -254,7 +254,7 @@ def test_a_sprint_costs_the_same_beside_any_sessions(tmp_path: Path) -> None:
 
 
 def test_a_call_takes_little_space(tmp_path: Path) -> None:
-    """A call of a usual command takes less than 900 bytes of the database."""
+    """A call of a typical command takes less than 900 bytes in the database."""
     working(tmp_path, Clock(), 0).close()
     database = tmp_path / ".sprintlog" / "log.db"
     before = database.stat().st_size

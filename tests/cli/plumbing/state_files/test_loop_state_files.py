@@ -1,4 +1,4 @@
-"""The files of a loop as state files: kept up to date, compared, kept, rebuilt."""
+"""The files of a loop as state files: updated, compared, stored, rebuilt."""
 
 import shutil
 from pathlib import Path
@@ -25,7 +25,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_a_named_loop_has_its_files_after_each_command(
     loop: Loop, done: Run, folder: Path
 ) -> None:
-    """Where a loop id was given the files are what `report --write` would write."""
+    """With a loop id, the files are those that `report --write` would write."""
     loop(BASELINE_OF_PEAK, PEAK[:2])
     before = contents(folder)
     assert {f"{FOLDER}/reports/iteration-{n:03d}.md" for n in (1, 2)} < before.keys()
@@ -58,7 +58,7 @@ def test_lost_files_are_missed_and_rebuilt(
 def test_the_next_command_brings_a_lost_folder_back(
     loop: Loop, done: Run, folder: Path
 ) -> None:
-    """Where the tracker is gone the next recording command writes all there was."""
+    """If the tracker is missing, the next recording command writes all files."""
     loop(BASELINE_OF_PEAK, PEAK[:2])
     before = contents(folder)
     shutil.rmtree(folder / ".aiwg")
@@ -84,7 +84,7 @@ def test_an_edit_is_drift_and_kept(loop: Loop, run: Run, done: Run, folder: Path
 
 
 def test_an_old_file_is_stale(loop: Loop, run: Run, done: Run, folder: Path) -> None:
-    """What we wrote before, put back by somebody, is older than the log, and no edit."""
+    """A restored file that we wrote earlier is older than the log, and no edit."""
     loop(BASELINE_OF_PEAK, PEAK[:1])
     old = (folder / TRACKER).read_bytes()
     done("iteration", "start")
@@ -98,7 +98,7 @@ def test_an_old_file_is_stale(loop: Loop, run: Run, done: Run, folder: Path) -> 
 def test_a_loop_without_a_name_has_files_where_its_folder_is(
     loop: Loop, run: Run, done: Run, folder: Path
 ) -> None:
-    """Nothing is written for a loop that nobody named, until its folder is there."""
+    """Without a loop id, nothing is written until the loop's folder exists."""
     loop(None, PEAK[:1])
     assert not (folder / ".aiwg").exists()
     done("report", "--write")

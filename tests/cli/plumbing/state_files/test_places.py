@@ -1,4 +1,4 @@
-"""Whose file is where: a finished sprint gives its place free, a folder chooses one."""
+"""State file paths: a finished sprint frees its path, a folder selects a sprint."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def finish(done: Run, name: str) -> None:
 def test_the_next_sprint_takes_the_place_of_a_finished_one(
     finished: Path, done: Run, state: Any
 ) -> None:
-    """The finished one's last file is kept in the log's folder, and written no more."""
+    """The finished sprint's last file is stored in the log's folder, and not updated."""
     last = (finished / "PROGRESS.yaml").read_bytes()
     done("sprint", "create", "two", "--plan", "plan.yaml")
     assert state()["sprint-id"] == "two"
@@ -45,7 +45,7 @@ def test_the_next_sprint_takes_the_place_of_a_finished_one(
 
 
 def test_a_hand_edit_of_the_finished_file_is_kept(finished: Path, done: Run) -> None:
-    """What somebody wrote into the file before it made way is recorded and kept."""
+    """A manual edit of the file before it was replaced is recorded and stored."""
     file = finished / "PROGRESS.yaml"
     file.write_text(file.read_text() + "mine: true\n")
     done("sprint", "create", "two", "--plan", "plan.yaml")
@@ -54,7 +54,7 @@ def test_a_hand_edit_of_the_finished_file_is_kept(finished: Path, done: Run) -> 
 
 
 def test_an_unfinished_sprint_keeps_its_place(finished: Path, run: Run, done: Run) -> None:
-    """Neither a new sprint nor one that is reopened takes the place of unfinished work."""
+    """Neither a new nor a reopened sprint takes the path of unfinished work."""
     done("sprint", "create", "two", "--plan", "plan.yaml")
     refused = run("sprint", "create", "three", "--plan", "plan.yaml")
     assert (refused.code, "file of sprint two" in refused.err) == (1, True)
@@ -69,7 +69,7 @@ def test_an_unfinished_sprint_keeps_its_place(finished: Path, run: Run, done: Ru
 def test_a_reopened_sprint_takes_its_place_back(
     finished: Path, done: Run, state: Any
 ) -> None:
-    """Where the one that followed is finished, too, the reopened one writes again."""
+    """If its successor is also finished, the reopened sprint writes the file again."""
     finish(done, "two")
     done("sprint", "reopen", "--sprint", "one")
     assert (state()["sprint-id"], state()["status"]) == ("one", "in-progress")
@@ -83,7 +83,7 @@ def test_a_reopened_sprint_takes_its_place_back(
 def test_the_folder_one_stands_in_chooses_the_sprint(
     folder: Path, run: Run, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of several sprints the one is meant whose file is here, or nearest above."""
+    """Of several sprints, the one whose file is here or nearest above is selected."""
     (folder / "plan.yaml").write_text(PLAN)
     done("init")
     for name in ("one", "two"):

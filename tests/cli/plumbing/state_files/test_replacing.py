@@ -1,4 +1,4 @@
-"""Swapping state files: whole, and never over something unseen."""
+"""Replacing state files: completely, and never over unread content."""
 
 import errno
 import os
@@ -24,7 +24,7 @@ from tests import needs
 
 @pytest.fixture
 def spot(tmp_path: Path) -> Iterator[FilePlace]:
-    """Give the place of a file in an open folder."""
+    """Provide a file's location in an open folder."""
     with opened(tmp_path) as folder:
         yield FilePlace(folder, "file")
 
@@ -43,7 +43,7 @@ def test_returns_what_stood_there(spot: FilePlace, tmp_path: Path) -> None:
 def test_an_edit_in_the_middle_of_a_swap_is_returned(
     spot: FilePlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: bytes | None
 ) -> None:
-    """A file that is removed between two steps, and perhaps made again, is not lost."""
+    """A file that is removed, and perhaps recreated, between two steps is not lost."""
     (tmp_path / "file").write_bytes(b"one")
     exchange = replace.exchange
 
@@ -64,7 +64,7 @@ def test_an_edit_in_the_middle_of_a_swap_is_returned(
 def test_file_that_is_known_is_read_in_pieces(
     spot: FilePlace, tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The whole file is compared, and it is not in memory twice."""
+    """The complete file is compared, without being in memory twice."""
     known = os.urandom(size)
     (tmp_path / "file").write_bytes(known)
     pieces: list[int] = []
@@ -133,7 +133,7 @@ def test_knows_what_a_killed_swap_left(spot: FilePlace, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("write", [swap_file, replace_in])
 def test_mode_of_a_file_is_kept(spot: FilePlace, tmp_path: Path, write: Any) -> None:
-    """A file keeps the mode that somebody gave it; a new one follows the umask."""
+    """A file keeps its mode; a new one follows the umask."""
     before = os.umask(0o027)
     try:
         write(spot, b"one")
@@ -147,7 +147,7 @@ def test_mode_of_a_file_is_kept(spot: FilePlace, tmp_path: Path, write: Any) -> 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("x", path)])
 def test_only_plain_files_are_read(spot: FilePlace, tmp_path: Path, make: Any) -> None:
-    """A pipe does not block, a link is not followed, nor are displaced ones."""
+    """A pipe does not block, and links are not followed, even for displaced files."""
     (tmp_path / "x").write_text("elsewhere")
     for name in ("file", ".file.sprintlog-old"):
         make(tmp_path / name)
@@ -157,7 +157,7 @@ def test_only_plain_files_are_read(spot: FilePlace, tmp_path: Path, make: Any) -
 
 
 def test_link_in_the_place_of_a_file_is_replaced(spot: FilePlace, tmp_path: Path) -> None:
-    """Where a link leads to, nothing is written."""
+    """Nothing is written to a link's target."""
     (tmp_path / "x").write_text("elsewhere")
     for name in ("file", ".file.sprintlog-new", ".file.sprintlog-old"):
         (tmp_path / name).symlink_to("x")
@@ -171,7 +171,7 @@ def test_link_in_the_place_of_a_file_is_replaced(spot: FilePlace, tmp_path: Path
 def test_keeps_an_edit_made_at_the_last_moment(
     sprint: Path, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An edit that lands between the look and the write comes back and is kept."""
+    """An edit between the read and the write is returned and stored."""
     file = sprint / "PROGRESS.yaml"
     fill = replace._fill
 

@@ -1,4 +1,4 @@
-"""The files of a loop: where they stand, what is in them, what never happens to them."""
+"""The files of a loop: their paths, their content, and their protection."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def test_the_files_of_a_loop(loop: Loop, done: Run, folder: Path) -> None:
 
 
 def test_each_hook_is_one_command(loop: Loop, done: Run, folder: Path) -> None:
-    """Baseline, end and selection write their own files when they are asked to."""
+    """The baseline, end and selection commands write their own files on request."""
     loop(None, ())
     begin = options(named(BASELINE_OF_PEAK))
     done("iteration", "baseline", "--loop-id", "ralph-001", *begin, "--write")
@@ -117,7 +117,7 @@ def test_all_is_the_result_without_a_snapshot_from_before(
 def test_the_state_before_the_loop_can_be_the_result(
     loop: Loop, done: Run, folder: Path
 ) -> None:
-    """Where the baseline is selected its files are applied, not nothing."""
+    """If the baseline is selected, its files are copied, not nothing."""
     loop(None, ())
     (folder / "login.ts").write_text("before\n")
     done("iteration", "snapshot")
@@ -154,7 +154,7 @@ def test_a_snapshot_holds_what_was_run(loop: Loop, done: Run, folder: Path) -> N
 def test_no_link_is_followed(
     loop: Loop, run: Run, folder: Path, link: str, target: str
 ) -> None:
-    """A link on the way is refused, inside the work tree too, and nothing is written."""
+    """A link in the path is refused, even inside the work tree, and nothing is written."""
     loop(BASELINE_OF_PEAK, PEAK[:1])
     shutil.rmtree(folder / ".aiwg")
     (folder / "src").mkdir()
@@ -169,7 +169,7 @@ def test_no_link_is_followed(
 
 
 def test_what_others_wrote_is_kept(loop: Loop, done: Run, folder: Path) -> None:
-    """Bytes that somebody else put in the place of a report are kept."""
+    """Third-party content at a report's path is stored."""
     loop(BASELINE_OF_PEAK, PEAK[:1])
     done("report", "--write")
     report = folder / FOLDER / "reports/iteration-001.md"
@@ -196,7 +196,7 @@ def test_a_loop_without_a_folder_name_is_refused(folder: Path, done: Run, run: R
 def test_what_cannot_be_written_says_how_to_go_on(
     loop: Loop, run: Run, folder: Path
 ) -> None:
-    """A file in the place of a folder is reported in one line, with a command for later."""
+    """A file at a folder's path is reported in one line, with a command for later."""
     loop(BASELINE_OF_PEAK, PEAK[:1])
     shutil.rmtree(folder / ".aiwg")
     (folder / ".aiwg").write_text("x")

@@ -1,4 +1,4 @@
-"""State files: lost and rebuilt, edited by others and kept, never torn."""
+"""State files: lost and rebuilt, edited by others and stored, never torn."""
 
 import os
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def edit(path: Path, old: str, new: str) -> bytes:
 
 
 def test_an_edit_is_told_in_words(sprint: Path, done: Any) -> None:
-    """Log and audit name the first fields as `diff` does, and what takes them over."""
+    """Log and audit name the first fields like `diff`, and the command to adopt them."""
     file = sprint / "PROGRESS.yaml"
     text = file.read_text().replace("prompt: Read it all", "prompt: Read it twice")
     file.write_text(text)
@@ -52,7 +52,7 @@ def test_an_edit_is_told_in_words(sprint: Path, done: Any) -> None:
 
 
 def test_comes_back_byte_for_byte(sprint: Path, done: Any) -> None:
-    """A deleted state file comes back with the same bytes by `rebuild`."""
+    """`rebuild` recreates a deleted state file with the same bytes."""
     done("phase", "start")
     before = (sprint / PROGRESS).read_bytes()
     (sprint / PROGRESS).unlink()
@@ -69,7 +69,7 @@ def test_comes_back_with_the_next_recording(sprint: Path, done: Any) -> None:
 
 
 def test_keeps_an_edit_and_records_it(sprint: Path, done: Any) -> None:
-    """An edit is kept whole, recorded field by field, and does not become true."""
+    """An edit is stored completely and recorded by field, but does not take effect."""
     theirs = edit(sprint / PROGRESS, "status: in-progress", "status: completed")
     result = done("phase", "start")
     assert "was edited by others" in result.err
@@ -81,7 +81,7 @@ def test_keeps_an_edit_and_records_it(sprint: Path, done: Any) -> None:
 
 
 def test_compares_an_edit_with_the_version_it_was_made_on(sprint: Path, done: Any) -> None:
-    """The recorded changes are theirs alone, not what the log did since."""
+    """The recorded changes are only the edit's, not the log's since then."""
     old = (sprint / PROGRESS).read_bytes()
     done("phase", "start", "--at", "2026-01-15T09:01:00Z")
     edit(sprint / PROGRESS, "prompt: Make a branch", "prompt: Make two")
@@ -92,7 +92,7 @@ def test_compares_an_edit_with_the_version_it_was_made_on(sprint: Path, done: An
 
 
 def test_records_one_edit_once(sprint: Path, done: Any) -> None:
-    """After an edit was kept and our file written, nothing more is observed."""
+    """After an edit was stored and our file written, nothing more is observed."""
     edit(sprint / PROGRESS, "Make a branch", "Make two")
     done("sprint", "heartbeat")
     done("sprint", "heartbeat")
@@ -100,7 +100,7 @@ def test_records_one_edit_once(sprint: Path, done: Any) -> None:
 
 
 def test_keeps_a_file_that_is_not_yaml(sprint: Path, done: Any) -> None:
-    """A torn or foreign file is kept too, with the reason why it has no changes."""
+    """A torn or foreign file is also stored, with the reason why it has no changes."""
     (sprint / PROGRESS).write_bytes(b"status: [torn")
     done("sprint", "heartbeat")
     event = done("log", "--type", "edit-observed", "--json").json["data"]
@@ -162,7 +162,7 @@ def test_leaves_unchanged_bytes_alone(sprint: Path, done: Any) -> None:
 
 
 def test_is_readable_by_others(sprint: Path) -> None:
-    """State files follow the umask, what is in the log's folder is for its owner alone."""
+    """State files follow the umask; the log's folder is only for its owner."""
     os.umask(umask := os.umask(0))
     assert (sprint / PROGRESS).stat().st_mode & 0o777 == 0o666 & ~umask
     for path in (sprint / ".sprintlog").rglob("*"):
@@ -173,7 +173,7 @@ def test_is_readable_by_others(sprint: Path) -> None:
 def test_refuses_a_folder_outside_the_work_tree(
     sprint: Path, run: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """State files are written below the work tree only."""
+    """State files are written only below the work tree."""
     outside = tmp_path_factory.mktemp("outside")
     result = run(
         "sprint", "create", "far", "--plan", "plan.yaml", "--sprint-dir", str(outside)
@@ -213,7 +213,7 @@ def test_tells_of_edits_on_the_way_out(sprint: Path) -> None:
 
 
 def test_ends_as_it_ended_where_the_file_cannot_be_written(sprint: Path) -> None:
-    """What ended a workspace's use matters more than a file that cannot be written."""
+    """The error that ended a workspace's use takes precedence over an unwritable file."""
     told: list[str] = []
 
     def use() -> None:

@@ -57,7 +57,7 @@ def ran(done: Run) -> list[dict[str, Any]]:
 def test_reaches_a_goal_and_knows_what_it_cost(
     name: str, folder: Path, run: Run, done: Run, state: Any
 ) -> None:
-    """Final words are found in each agent's form; a figure that is missing is absent."""
+    """The final text is found in each agent's format; missing figures remain absent."""
     done("init")
     done("sprint", "create", "win", "--goal", "Do it all")
     assert run("run", "--", "cat", FIXTURES / name).code == 0
@@ -71,7 +71,7 @@ def test_reaches_a_goal_and_knows_what_it_cost(
 def test_a_finished_run_completes_a_phase(
     name: str, folder: Path, run: Run, done: Run, state: Any
 ) -> None:
-    """A finished run is a success whatever the agent, and its words are the summary."""
+    """A finished run is a success for any agent, and its text is the summary."""
     (folder / "plan.yaml").write_text("phases: [{id: a, prompt: Do it}]")
     done("init")
     done("sprint", "create", "s", "--plan", "plan.yaml")
@@ -84,7 +84,7 @@ def test_a_finished_run_completes_a_phase(
 def test_a_failed_run_fails_a_phase(
     name: str, folder: Path, run: Run, done: Run, state: Any
 ) -> None:
-    """Exit code 0 does not help an agent that reports a failure or stopped half way."""
+    """Exit code 0 does not help an agent that reports a failure or stopped early."""
     (folder / "plan.yaml").write_text(
         "retry: {maxAttempts: 0, maxLimitWaits: 0}\nphases: [{id: a, prompt: Do it}]"
     )

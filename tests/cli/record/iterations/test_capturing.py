@@ -17,7 +17,7 @@ COUNTS = {"test_count": 2, "tests_passed": 1, "tests_failed": 1, "tests_skipped"
 
 @pytest.fixture
 def loop(sprint: Path, done: Run) -> Path:
-    """Return a folder whose sprint has an iteration under way."""
+    """Return a folder whose sprint has an iteration in progress."""
     done("iteration", "start")
     return sprint
 
@@ -95,7 +95,7 @@ def test_commands_write_build_and_count(loop: Path, run: Run) -> None:
 def test_what_cannot_be_measured_is_kept_and_nothing_else(
     options: list[str], code: int, error: str, loop: Path, run: Run
 ) -> None:
-    """That it failed and why is recorded; the iteration goes on, and can be measured."""
+    """The failure and its reason are recorded; the iteration can still be measured."""
     (loop / "junit.xml").write_text(SUITE)
     (loop / "cut.xml").write_text(SUITE[:-4])
     before = run("log", "--json").lines
@@ -132,7 +132,7 @@ def test_a_failed_measurement_names_what_was_run(loop: Path, run: Run) -> None:
 
 
 def test_an_iteration_without_a_measurement_is_for_a_person(loop: Path, run: Run) -> None:
-    """What the agent broke is listed, and `decide` speaks of it, not of the one before."""
+    """Broken measurements are listed, and `decide` refers to them, not to earlier ones."""
     write = ("--run", WRITE, "--report", "junit.xml")
     assert run("iteration", "end", *write).code == 0
     assert run("iteration decide", "--exit-code").code == 0
@@ -185,14 +185,14 @@ def test_an_iteration_that_only_ended_is_for_a_person_too(loop: Path, run: Run) 
 
 
 def test_a_baseline_that_cannot_be_measured_is_not_there(loop: Path, run: Run) -> None:
-    """Before any change nothing is lost: it is measured again."""
+    """Before any change nothing is lost, so it is measured again."""
     before = run("log", "--json").out
     assert run("iteration", "baseline", "--report", "nowhere.xml").code == 3
     assert run("log", "--json").out == before
 
 
 def test_the_measured_files_are_known_by_their_digest(loop: Path, run: Run) -> None:
-    """With --snapshot the measurement has the digest of the files that were kept."""
+    """With --snapshot, the measurement has the digest of the saved files."""
     line = ("iteration", "end", "--metric", "tests_passed=2", "--snapshot")
     assert run(*line).code == 0
     _, measured, taken = run("log", "--json", "--last", "3").lines
@@ -201,7 +201,7 @@ def test_the_measured_files_are_known_by_their_digest(loop: Path, run: Run) -> N
 
 
 def test_a_key_runs_and_reads_once(loop: Path, run: Run) -> None:
-    """The same command under its key is answered again; nothing is run for it."""
+    """The same command with its key is answered again without running anything."""
     command = [
         "iteration", "end", "--key", "end-1", "--json",
         "--run", f"echo run >> runs; {WRITE}", "--report", "junit.xml",
@@ -258,7 +258,7 @@ def test_tokens_in_commands_are_masked(loop: Path, run: Run) -> None:
 def test_commands_get_stated_variables(
     loop: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the environment a command gets what gates get, and the names passed on."""
+    """A command gets the variables of gates, and those passed on explicitly."""
     monkeypatch.setenv("SECRET", "s")
     monkeypatch.setenv("WANTED", "w")
     script = 'test "$SPRINT_ID-$SECRET-$WANTED" = auth--w'
@@ -288,7 +288,7 @@ def test_real_tools_measure_an_iteration(loop: Path, run: Run) -> None:
 
 
 def test_a_usual_report_is_read_without_being_named(loop: Path, run: Run) -> None:
-    """`--run` alone reads its report at a usual place, and one line reports this."""
+    """`--run` alone reads its report at a usual path, and one line reports this."""
     done = run("iteration", "end", "--run", WRITE)
     assert done.code == 0
     assert done.err == "warning: junit.xml is written by the measure and read as junit\n"

@@ -33,7 +33,7 @@ def listed(done: Run, *at: str) -> dict[int, Any]:
 
 
 def test_best_is_judged_anew(loop: Path, done: Run) -> None:
-    """Without the wrong number another is best, and the alert that it raised is gone."""
+    """Without the wrong number another is best, and its alert is gone."""
     assert done("iteration best", "--json").json["best"]["iteration"] == 2
     assert done("iteration decide", "--json").json["recommendation"]["action"] == "rollback"
     done("iteration", "retract", 2, "--reason", "wrong report")
@@ -64,7 +64,7 @@ def test_past_stays_as_it_was(loop: Path, done: Run) -> None:
 
 
 def test_nothing_takes_it_back(loop: Path, done: Run, run: Run) -> None:
-    """Neither a rollback nor undo brings the number back; a fork has what its past has."""
+    """Neither a rollback nor undo restores the number; a fork has its past's."""
     done("iteration", "retract", 2, "--reason", "wrong")
     done("rollback", "iter:2", "--plan", "--yes")
     assert listed(done)[2]["score"] is None
@@ -87,7 +87,7 @@ def test_latest_one_is_asked_about(loop: Path, done: Run, run: Run) -> None:
 
 
 def test_another_baseline_counts_from_now_on(loop: Path, done: Run) -> None:
-    """Earlier deltas stay; later ones, and their report, are against the new one."""
+    """Earlier deltas remain; later ones, and their reports, use the new baseline."""
     done("iteration", "baseline", "--from", 3, "--reason", "new machine")
     measure(done, 75)
     known = listed(done)
@@ -98,7 +98,7 @@ def test_another_baseline_counts_from_now_on(loop: Path, done: Run) -> None:
 
 
 def test_first_baseline_is_no_floor_any_more(sprint: Path, done: Run) -> None:
-    """A result is selected that lost much against a baseline that nobody compares with."""
+    """A result is selected that lost much against a baseline no longer in use."""
     done(
         "iteration", "baseline", "--metric", "test_count=90", "--metric", "tests_passed=90"
     )
@@ -147,7 +147,7 @@ def test_read_model_follows(loop: Path, done: Run) -> None:
 
 
 def test_what_was_said_is_shown(loop: Path, done: Run, run: Run) -> None:
-    """Parameters, notes and tags are shown, masked; the last ones count."""
+    """Parameters, notes and tags are shown, masked; the last ones apply."""
     token = "ghp_" + "a1B2" * 9
     done("iteration", "describe", 2, "--param", "seed=7", "--tag", "good", "--note", token)
     done("iteration", "describe", 2, "--param", "seed=8", "--tag", "x", "--untag", "good")

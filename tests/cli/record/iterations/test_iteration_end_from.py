@@ -27,7 +27,7 @@ BYTES = 160 * MEBIBYTE
 
 @pytest.fixture
 def begun(folder: Path, done: Run) -> None:
-    """Begin an iteration of a sprint with one phase."""
+    """Start an iteration of a sprint with one phase."""
     (folder / "plan.yaml").write_text("phases: [{id: a, prompt: Do it}]")
     done("init", "--here")
     done("sprint", "create", "s", "--plan", "plan.yaml")
@@ -51,7 +51,7 @@ def recorded(done: Run, type_: str) -> list[dict[str, Any]]:
 
 
 def test_the_names_are_those_of_the_readers() -> None:
-    """What `--agent` takes is what somebody can read."""
+    """`--agent` accepts exactly the names that have a decoder."""
     assert sorted({name for name, _ in READERS}) == [*AGENTS]
 
 
@@ -92,14 +92,14 @@ def test_the_version_is_recorded_where_it_is_said(begun: None, done: Run) -> Non
 
 
 def test_a_result_alone_says_nothing_of_calls(begun: None, done: Run) -> None:
-    """If calls are not listed one by one their number is absent, not 0."""
+    """If calls are not listed individually, their number is absent, not 0."""
     done("iteration", "end", "--from", FIXTURES / "claude-2.1.330-result.json")
     assert "tool_calls" not in recorded(done, "agent-ran")[0]
 
 
 @pytest.mark.parametrize("name", FAILED)
 def test_a_failure_is_recorded_with_its_kind(begun: None, done: Run, name: str) -> None:
-    """The iteration ends; what went wrong is its summary, and of which kind it is."""
+    """The iteration ends; its summary is the error, with a category."""
     done("iteration", "end", "--from", FIXTURES / name)
     (ran,), (ended,) = recorded(done, "agent-ran"), recorded(done, "iteration-ended")
     status = "unknown" if "end of turn" in FAILED[name] else "failed"
@@ -110,7 +110,7 @@ def test_a_failure_is_recorded_with_its_kind(begun: None, done: Run, name: str) 
 
 
 def test_a_summary_that_is_given_is_kept(begun: None, done: Run) -> None:
-    """The agent's text is used if no other is given."""
+    """The agent's text is used only if no other is given."""
     done("iteration", "end", "--from", STREAM, "--summary", "mine")
     assert recorded(done, "iteration-ended")[0]["summary"] == "mine"
 
@@ -184,7 +184,7 @@ def test_after_a_rollback_the_same_file_is_a_new_end(begun: None, done: Run) -> 
 def test_what_is_not_understood_is_said_in_a_line(
     begun: None, folder: Path, done: Run, content: bytes, said: str
 ) -> None:
-    """Nothing is lost: the iteration ends, the digest covers all, one line reports it."""
+    """The iteration ends, the digest covers everything, and one line reports it."""
     (folder / "out").write_bytes(content)
     answer = done("iteration", "end", "--from", "out")
     assert said in answer.err
@@ -267,7 +267,7 @@ def test_an_agent_alone_means_nothing(begun: None, run: Run) -> None:
 
 
 def test_secrets_are_masked(begun: None, folder: Path, done: Run) -> None:
-    """A token in the agent's words gets neither into the log nor onto the terminal."""
+    """A token in the agent's text appears neither in the log nor on the terminal."""
     token = "ghp_" + "a1" * 18
     (folder / "out").write_bytes(STREAM.read_bytes().replace(b"All done", token.encode()))
     answer = done("iteration", "end", "--from", "out")

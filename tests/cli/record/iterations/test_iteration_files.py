@@ -1,4 +1,4 @@
-"""`iteration diff` of one iteration: what changed in it, as far as files were kept."""
+"""`iteration diff` of one iteration: its changes, as far as files were saved."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from ...conftest import Run
 
 @pytest.fixture
 def loop(folder: Path, done: Run) -> Run:
-    """Return what runs commands, after three iterations whose files were kept."""
+    """Return a function that runs commands, after three iterations with saved files."""
     done("init")
     done("sprint", "create", "win", "--goal", "Win")
     done("sprint", "start")
@@ -23,7 +23,7 @@ def loop(folder: Path, done: Run) -> Run:
 
 
 def test_one_alone_is_compared_with_what_was_before(loop: Run) -> None:
-    """It shows what changed in it; a bare number names the iteration, too."""
+    """It shows the iteration's changes; a bare number also names the iteration."""
     wanted = ["changed  count", "added    made-3"]
     assert loop("iteration", "diff", "iter:3").out.splitlines() == wanted
     assert loop("iteration", "diff", "3", "made-3").out.splitlines() == wanted[1:]
@@ -35,7 +35,7 @@ def test_one_alone_is_compared_with_what_was_before(loop: Run) -> None:
 def test_after_a_rollback_it_begins_with_what_was_brought_back(
     folder: Path, loop: Run
 ) -> None:
-    """What a rollback took away was not removed by the iteration that came next."""
+    """Lines removed by a rollback were not removed by the next iteration."""
     loop("rollback", "iter:1", "--yes")
     loop("iteration", "start", "--snapshot")
     (folder / "other").write_text("new")

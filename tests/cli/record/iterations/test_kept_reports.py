@@ -35,7 +35,7 @@ def test_commands_and_reports_belong_to_the_measurement(
 
 
 def test_a_failure_keeps_what_was_run_and_read(folder: Path, run: Run, done: Run) -> None:
-    """A report that cannot be read, and head and tail of the output, are kept, too."""
+    """An unreadable report, and head and tail of the output, are stored, too."""
     tree = prepare(done, folder)
     done("sprint", "start")
     done("iteration", "start")
@@ -51,7 +51,7 @@ def test_a_failure_keeps_what_was_run_and_read(folder: Path, run: Run, done: Run
 
 
 def test_secrets_in_reports_are_masked(folder: Path, run: Run, done: Run) -> None:
-    """The copy is masked, the digest is that of the original; a scan finds neither."""
+    """The copy is masked, with the original's digest; a scan finds neither."""
     tree = prepare(done, folder)
     (tree / "measure.sh").write_text(
         f"echo {TOKEN}\n"
@@ -69,7 +69,7 @@ def test_secrets_in_reports_are_masked(folder: Path, run: Run, done: Run) -> Non
 
 
 def test_what_is_too_long_has_its_digest_alone(folder: Path, run: Run, done: Run) -> None:
-    """A report over 1 MiB is not kept, and says by its digest what it was."""
+    """A report over 1 MiB is not stored, but identified by its digest."""
     tree = prepare(done, folder)
     long = f"<testsuite><testcase name='a'/><!-- {'x' * 2**20} --></testsuite>"
     (tree / "long.xml").write_text(long)
@@ -84,7 +84,7 @@ def test_what_is_too_long_has_its_digest_alone(folder: Path, run: Run, done: Run
 
 
 def test_what_cannot_be_kept_takes_nothing_away(folder: Path, run: Run, done: Run) -> None:
-    """If no copy can be written the measurement counts, with its digest."""
+    """If no copy can be written, the measurement still counts, with its digest."""
     tree = prepare(done, folder)
     (tree / ".sprintlog/reports").write_text("in the way")
     assert run("run", *MEASURES, *RUN).code == 0
@@ -98,7 +98,7 @@ def test_what_cannot_be_kept_takes_nothing_away(folder: Path, run: Run, done: Ru
 def test_the_artefact_folder_of_an_iteration_is_real(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """With the files of a loop come its reports; they are state files, and come back."""
+    """A loop's files include its reports, which are state files and can be rebuilt."""
     tree = prepare(done, folder)
     done("iteration", "baseline", "--loop-id", "ralph-001", "--metric", "test_count=3")
     assert run("run", *MEASURES, *RUN).code == 0

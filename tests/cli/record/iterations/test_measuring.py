@@ -25,7 +25,7 @@ def measured(sprint: Path, done: Run) -> Path:
 
 
 def test_ends_and_measures_in_one_append(sprint: Path, done: Run) -> None:
-    """`iteration end` with metrics answers both events, and again that it is so already."""
+    """`iteration end` with metrics returns both events; again it changes nothing."""
     done("iteration", "start")
     line = ("iteration", "end", "--summary", "x", *options(M), "--json")
     assert [one["type"] for one in done(*line).json] == [
@@ -46,7 +46,7 @@ def test_measures_without_ending(sprint: Path, done: Run) -> None:
 
 
 def test_reads_metrics_from_a_file(sprint: Path, done: Run, run: Run) -> None:
-    """A JSON object of metrics is read completely; a named one overrides it."""
+    """A JSON object of metrics is read completely; an option overrides it."""
     (sprint / "m.json").write_text(json.dumps({**M, "lint_errors": None}))
     done("iteration", "start")
     done("iteration", "end", "--metrics", "m.json", "--metric", "tests_passed=10")
@@ -187,7 +187,7 @@ def test_tells_alerts(measured: Path, done: Run) -> None:
 
 
 def test_alerts_that_a_rollback_answered_are_said_to_be(measured: Path, done: Run) -> None:
-    """A discarded one has no open alert, and is named with a command."""
+    """A discarded iteration has no open alert, and is named with a command."""
     count = len(done("iteration alerts", "--json").json)
     done("rollback", "iter:2")
     found = done("iteration alerts")
@@ -248,7 +248,7 @@ def test_a_used_up_loop_stops_whatever_was_measured(sprint: Path, run: Run) -> N
 
 
 def test_records_an_answer_once(measured: Path, done: Run) -> None:
-    """The same state asked again records nothing new; another state does."""
+    """The same state again records nothing new; another state does."""
     first = done("iteration decide", "--json").json
     assert first["type"] == "recommendation-given"
     assert first["recommendation"]["action"] == "rollback"
@@ -260,7 +260,7 @@ def test_records_an_answer_once(measured: Path, done: Run) -> None:
 
 
 def test_answers_a_key_with_the_first_advice(measured: Path, done: Run, run: Run) -> None:
-    """A key answers what was recorded under it, also when the state is another by now."""
+    """A key returns what was recorded with it, even if the state has changed."""
     done("iteration decide", "--key", "k")
     done("rollback", "best")
     again = run("iteration decide", "--key", "k", "--exit-code")
@@ -294,7 +294,7 @@ def test_goes_back_to_the_best_one(measured: Path, done: Run) -> None:
 
 
 def test_the_target_is_named_beside_the_best_one(sprint: Path, done: Run) -> None:
-    """`best`, `decide`, the tracker and `--to best` agree on where a rollback goes."""
+    """`best`, `decide`, the tracker and `--to best` agree on a rollback's target."""
     for passed in (10, 10, 4):
         done("iteration", "start")
         done("iteration", "end", *options({**M, "tests_passed": passed}))
@@ -320,7 +320,7 @@ def test_the_target_is_named_beside_the_best_one(sprint: Path, done: Run) -> Non
 
 
 def test_files_that_cannot_come_back_are_said(sprint: Path, done: Run, run: Run) -> None:
-    """Where the target has no snapshot the state goes back alone, and not in silence."""
+    """If the target has no snapshot, only the state is rolled back, with a message."""
     good, bad = options(M), options({**M, "tests_passed": 4})
     done("iteration", "start")
     done("iteration", "end", *good, "--snapshot")

@@ -1,4 +1,4 @@
-"""`--metrics` with the document of an iteration, in the forms that it is kept in."""
+"""`--metrics` with an iteration's document, in all its formats."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ METRICS = {
 
 @pytest.fixture
 def iteration(sprint: Path, done: Run) -> Path:
-    """Return a folder with an iteration that has begun."""
+    """Return a folder with a started iteration."""
     done("iteration", "start")
     return sprint
 
@@ -62,14 +62,14 @@ def measured(done: Run) -> Any:
 
 
 def test_reads_the_document_of_an_iteration(iteration: Path, done: Run) -> None:
-    """Groups give their metrics; the score and what else follows from them is not taken."""
+    """Groups contain their metrics; the score and derived values are not imported."""
     (iteration / "m.yaml").write_text(DOCUMENT)
     done("iteration", "end", "--metrics", "m.yaml")
     assert measured(done) == {"number": 1, "metrics": METRICS}
 
 
 def test_json_says_the_same_as_yaml(iteration: Path, done: Run) -> None:
-    """The form of the text makes no difference."""
+    """The format of the text makes no difference."""
     groups = {"testing": dict(list(METRICS.items())[:5])}
     groups["quality"] = dict(list(METRICS.items())[5:])
     document = {"iteration_metrics": {"iteration": 3, **groups}}
@@ -79,14 +79,14 @@ def test_json_says_the_same_as_yaml(iteration: Path, done: Run) -> None:
 
 
 def test_names_alone_may_be_yaml(iteration: Path, done: Run) -> None:
-    """Metrics by their names are read in both forms, too."""
+    """Metrics by name are read in both formats, too."""
     (iteration / "m.yaml").write_text("tests_passed: 3\nbuild_status: failed\n")
     done("iteration", "measure", "--metrics", "m.yaml")
     assert measured(done)["metrics"] == {"tests_passed": 3, "build_status": "failed"}
 
 
 def test_our_own_document_says_what_was_measured(iteration: Path, done: Run) -> None:
-    """A metrics.json that we wrote comes back; so does the document of a baseline."""
+    """A metrics.json that we wrote can be read; so can a baseline's document."""
     done(
         "iteration", "baseline", "--metrics", OURS / "progress/iteration-000-baseline.json"
     )

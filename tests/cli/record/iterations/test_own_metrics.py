@@ -26,7 +26,7 @@ def loop(sprint: Path, done: Run) -> Path:
 
 
 def test_is_measured_from_a_report(loop: Path, done: Run) -> None:
-    """What the pointer names is recorded with its report; the score counts its weight."""
+    """The value at the pointer is recorded with its report; the score uses its weight."""
     last = done("list", "--json", "--last", 1).json[0]
     assert last["metrics"]["p95_ms"] == 125
     assert last["dimensions"]["p95_ms"] == {
@@ -62,7 +62,7 @@ def test_is_shown_everywhere(loop: Path, done: Run) -> None:
 
 
 def test_rules_show_how_it_is_declared(loop: Path, done: Run) -> None:
-    """`iteration rules show` has all that is declared, and `--no-metric` takes it out."""
+    """`iteration rules show` lists all declared metrics; `--no-metric` removes one."""
     said = done("iteration rules show").out
     assert "lower is better, weight 0.2, target 100, at /latency/p95" in said
     assert "not part of the score" in said
@@ -84,14 +84,14 @@ def test_rules_show_how_it_is_declared(loop: Path, done: Run) -> None:
 def test_wrong_words_are_usage(
     sprint: Path, run: Run, typed: tuple[str, ...], why: str
 ) -> None:
-    """The text about a metric names it, once and as a number."""
+    """The option must give a name and a number, once."""
     failed = run("iteration rules set", *typed)
     assert failed.code == 2
     assert why in failed.err
 
 
 def test_unknown_name_says_what_declares_it(loop: Path, run: Run, done: Run) -> None:
-    """A name that nobody declared is refused before anything runs, with the way out."""
+    """An undeclared name is refused before anything runs, with a remedy."""
     done("iteration", "start")
     failed = run("iteration", "end", "--metric", "p99_ms=1", "--build", "touch ran")
     assert failed.code == 1
@@ -100,7 +100,7 @@ def test_unknown_name_says_what_declares_it(loop: Path, run: Run, done: Run) -> 
 
 
 def test_metrics_file_may_have_them(loop: Path, run: Run, done: Run) -> None:
-    """A file has them below `own`, by its names or as the document of an iteration."""
+    """A file has them under `own`, by name or as the document of an iteration."""
     done("iteration", "start")
     (loop / "m.json").write_text('{"tests_passed": 4, "own": {"p95_ms": 90}}')
     done("iteration", "end", "--metrics", "m.json")

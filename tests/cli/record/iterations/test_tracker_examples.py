@@ -54,7 +54,7 @@ def loop(folder: Path, done: Run) -> Loop:
 
 
 def tracker(done: Run) -> Any:
-    """Return the tracker as data; its YAML and its JSON say the same."""
+    """Return the tracker as data; its YAML and its JSON are equal."""
     shown = load(done("show", "best").out.encode())
     assert shown == done("show", "best", "--json").json
     return shown
@@ -173,7 +173,7 @@ def test_example_4_conversation(loop: Loop, done: Run) -> None:
 
 
 def test_example_4_conversation_of_a_coverage_loss(loop: Loop, done: Run) -> None:
-    """A loss of coverage alone advises a rollback where the best one was better."""
+    """A loss of coverage alone advises a rollback if the best one was better."""
     loop(None, ())
     for coverage, score in ((70, 0.70), (85, 0.88), (80, 0.81)):
         done("iteration", "start")

@@ -1,7 +1,7 @@
-"""Loops whose iterations are measured: plan, agent and tests are three small scripts.
+"""Loops with measured iterations: plan, agent and tests are three small scripts.
 
-What the agent does follows from the number of the iteration alone, so whoever is killed
-and goes on does the same again.
+The agent's actions depend only on the number of the iteration, so a loop that is killed
+and continued repeats them.
 """
 
 import os
@@ -109,7 +109,7 @@ def types(done: Callable[..., Any]) -> list[str]:
 
 
 class KilledError(BaseException):
-    """The process is gone, as after kill -9: whatever it would do is not done."""
+    """The process is gone, as after SIGKILL, and does nothing more."""
 
 
 def drive(tree: Path, *, appends: int | None = None) -> tuple[Action | None, int]:

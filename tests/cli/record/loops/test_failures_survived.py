@@ -1,4 +1,4 @@
-"""A loop towards a goal survives some failures in a row, whatever their kind."""
+"""A loop with a goal tolerates some consecutive failures, whatever their kind."""
 
 import sys
 from pathlib import Path
@@ -23,7 +23,7 @@ def command(folder: Path, done: Run) -> list[str]:
 
 
 def play(folder: Path, failures: int) -> None:
-    """Make an agent whose second iteration fails so often."""
+    """Create an agent whose second iteration fails a number of times."""
     (folder / "agent.py").write_text(AGENT % FAILS.format(runs=failures + 2))
 
 

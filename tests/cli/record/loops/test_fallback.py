@@ -1,4 +1,4 @@
-"""`run --fallback`: another agent works while a limit prevents the loop's own."""
+"""`run --fallback`: another agent works while a limit blocks the loop's own."""
 
 import json
 import os
@@ -38,7 +38,7 @@ LOGIN = "echo 'Invalid API key' >&2; exit 1"
 
 
 class Steps(Clock):
-    """A clock on which a sleep takes no time."""
+    """A clock on which sleeping takes no time."""
 
     def __init__(self) -> None:
         super().__init__([])
@@ -57,7 +57,7 @@ class Steps(Clock):
 
 
 def until(clock: Steps, minutes: int) -> str:
-    """Return the line of a script that meets a limit of so many minutes."""
+    """Return a script line that meets a limit of some minutes."""
     at = clock() // 1000 + 60 * minutes
     return f"echo 'Claude AI usage limit reached|{at}' >&2; exit 1"
 
@@ -70,7 +70,7 @@ def clock() -> Steps:
 
 @pytest.fixture
 def play(folder: Path, done: Run, clock: Steps, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that plays two scripts; it returns who was asked in what order."""
+    """Return a function that plays two scripts, and returns the order of the agents."""
     monkeypatch.setattr(runner, "NAP_SECONDS", 1e9)
     done("init")
 
@@ -103,7 +103,7 @@ def play(folder: Path, done: Run, clock: Steps, monkeypatch: pytest.MonkeyPatch)
 def test_it_works_in_the_same_iterations_while_the_limit_lasts(
     folder: Path, play: Any, clock: Steps, done: Run
 ) -> None:
-    """It gets the same prompt, its runs are its own, and afterwards the own agent works."""
+    """It gets the same prompt and has its own runs; afterwards the own agent works."""
     took = "sleep 0; echo worked"
     asked, last = play([WORKS, until(clock, 5), WORKS], [took, took, WORKS], 4)
     assert (last.because, clock.slept) == ("limit", [])
@@ -143,7 +143,7 @@ def test_a_fallback_that_cannot_work_ends_nothing(
     asked: list[str],
     slept: list[int],
 ) -> None:
-    """It is as without a fallback: the loop waits until one of both may work."""
+    """As without a fallback, the loop waits until either of them can work."""
     scripts = [
         [until(clock, line) if isinstance(line, int) else line for line in lines]
         for lines in (own, [*other, WORKS, WORKS])
@@ -220,7 +220,7 @@ def test_a_budget_of_failures_counts_those_of_the_fallback(play: Any, clock: Ste
 def test_a_loop_killed_while_it_works_goes_on_with_it(
     folder: Path, run: Run, done: Run, clock: Steps
 ) -> None:
-    """The limit is known after the kill, and the same iteration goes on."""
+    """The limit is known after the kill, and the same iteration continues."""
     (folder / "agent.sh").write_text(SCRIPT)
     (folder / "script.own").write_text(until(clock, 60) + "\n")
     (folder / "script.other").write_text(f"exec sleep 100\n{WORKS}\n")

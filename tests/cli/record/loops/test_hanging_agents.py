@@ -27,7 +27,7 @@ LONG = 5_000
 
 
 class Agent:
-    """A program on a clock, which is watched as the loop watches one."""
+    """A program with a clock, observed as by the loop."""
 
     def __init__(self, steps: Steps, *, is_agent: bool, idle: float | None) -> None:
         self.now = 0.0
@@ -88,7 +88,7 @@ class Agent:
 def test_what_ends_an_agent(
     is_agent: bool, idle: float | None, steps: Steps, ended: tuple[int, str] | None
 ) -> None:
-    """Its own program hangs if it rests after its result; others are only ever idle."""
+    """Its own program hangs if it is idle after its result; others are only idle."""
     agent = Agent(steps, is_agent=is_agent, idle=idle)
     how = "hung" if agent.pulse.silent is None else "idle"
     assert (agent.ended and (agent.ended, how)) == ended
@@ -102,7 +102,7 @@ WORKS_ON = "time.sleep(1.5); open('worked', 'w').close()"
 
 @pytest.fixture
 def played(folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that makes a program which goes on after its result."""
+    """Return a function that creates a program which continues after its result."""
     monkeypatch.setattr(pulse, "GRACE_SECONDS", 0.5)
     monkeypatch.setattr(pulse, "LOOK_SECONDS", 0.1)
 

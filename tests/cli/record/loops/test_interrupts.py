@@ -58,7 +58,7 @@ def run(folder: Path, code: str, *words: str) -> "subprocess.CompletedProcess[st
 
 
 def test_an_interrupt_waits_while_an_import_is_at_work(tmp_path: Path) -> None:
-    """It ends the command, though Python would only print it where it comes."""
+    """It ends the command, although Python would otherwise only print it."""
     done = run(tmp_path, INTERRUPTED, "iteration", "rules", "-h")
     assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")
 
@@ -82,7 +82,7 @@ main.main()
 def test_what_others_have_said_of_interrupts_holds(
     handler: str, code: int, tmp_path: Path
 ) -> None:
-    """A process in which they are ignored, or end it at once, stays like that."""
+    """In a process in which interrupts are ignored or fatal, they stay so."""
     assert (
         run(
             tmp_path, IGNORED.format(handler=handler), "iteration", "rules", "-h"

@@ -69,7 +69,7 @@ def test_a_breakpoint_is_reached_after_it_was_judged(
 def test_an_edit_by_hand_is_kept_beside_a_rollback(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """What the agent wrote into PROGRESS.yaml is kept, and our file is right again."""
+    """The agent's change to PROGRESS.yaml is stored, and our file is right again."""
     tree = prepare(done, folder, "2) echo '# mine' >> PROGRESS.yaml; echo 1 > tests ;;")
     assert run("run", *BACK, *RUN).code == 0
     assert types(done).count("edit-observed") == 1
@@ -86,7 +86,7 @@ def test_hooks_come_before_the_measurement(folder: Path, run: Run, done: Run) ->
 
 
 def test_a_goal_is_not_reached_with_fewer_tests(folder: Path, run: Run, done: Run) -> None:
-    """An iteration that claims the goal is judged, too: it goes back, and says why."""
+    """An iteration that claims the goal is also judged, and rolled back with a reason."""
     ends = "3) status=goal-complete; echo 9 > tests ;;"
     tree = aim(done, folder, f"2) status=goal-complete; echo 1 > tests ;;\n{ends}")
     assert goal_run(run, *BACK).code == 0
@@ -138,7 +138,7 @@ def test_the_file_says_what_a_trusted_loop_measures(
 def test_by_rules_measures_what_is_due_and_nothing_else(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """Without a rule it is refused; if nothing is due nothing happens."""
+    """Without a rule it is refused; if nothing is due, nothing happens."""
     prepare(done, folder)
     assert (
         "sprint one has no rule for measuring"
@@ -157,7 +157,7 @@ def test_by_rules_measures_what_is_due_and_nothing_else(
 def test_a_baseline_that_cannot_be_measured_is_said_once(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """Before there are tests the loop works as well; the first measurement counts."""
+    """The loop works even before there are tests; the first measurement counts."""
     tree = prepare(done, folder, "1) rm broken; echo 4 > tests ;;")
     (tree / "broken").touch()
     assert run("run", *MEASURES, *RUN).code == 0
@@ -186,7 +186,7 @@ def test_a_signal_during_a_measurement_costs_no_run(folder: Path, done: Run) -> 
 
 
 def test_two_work_trees_judge_each_their_own(folder: Path, run: Run, done: Run) -> None:
-    """A sprint in a linked work tree goes back there, and leaves the other tree alone."""
+    """A sprint in a linked work tree is rolled back there, without touching the other."""
     main, linked = folder / "main", folder / "linked"
     main.mkdir()
     git(main, "init", "-q", "-b", "main")

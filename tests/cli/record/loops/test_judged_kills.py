@@ -1,4 +1,4 @@
-"""A judged night that is killed after any append, and one's own loop that does the same."""
+"""A judged night that is killed after any append, and a custom loop that does the same."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def test_killed_after_any_append_it_ends_the_same(
 
 
 def test_ones_own_loop_by_commands_ends_the_same(folder: Path, done: Run, run: Run) -> None:
-    """A loop that types what `next` says comes to the same state as `run`."""
+    """A loop that types the answers of `next` ends in the same state as `run`."""
     ours = folder / "ours"
     theirs = folder / "theirs"
     ours.mkdir()

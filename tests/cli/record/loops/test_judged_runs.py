@@ -45,7 +45,7 @@ def test_a_regression_stops(folder: Path, run: Run, done: Run) -> None:
 
 
 def test_goes_back_by_rule(folder: Path, run: Run, done: Run) -> None:
-    """Plan and files go back to the last good iteration, and the next prompt says why."""
+    """Plan and files go back to the last good iteration; the next prompt says why."""
     tree = prepare(done, folder, WORSE)
     result = run("run", *MEASURES, "--on-regression", "rollback", *RUN)
     assert (result.code, result.out) == (0, "one: done\n")
@@ -119,7 +119,7 @@ def test_broken_tests_are_never_forward(
 def test_the_last_iteration_is_judged_before_the_end(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """Nobody comes after the last one: unmeasured it keeps the sprint from being done."""
+    """Without a later iteration, an unmeasured last one prevents completion."""
     prepare(done, folder, "3) touch broken ;;")
     result = run("run", *MEASURES, *RUN)
     assert (result.code, "iteration 3 was not measured" in result.out) == (26, True)
@@ -153,7 +153,7 @@ def test_what_was_put_right_is_measured_again(folder: Path, run: Run, done: Run)
 
 @pytest.mark.long
 def test_a_person_lets_it_go_on(folder: Path, run: Run, done: Run) -> None:
-    """A person's word stands against the advice until something new is measured."""
+    """A person's decision overrides the advice until there is a new measurement."""
     prepare(done, folder, WORSE)
     assert run("run", *MEASURES, *RUN).code == 26
     done("iteration decide", "--go-on", "--reason", "they were too many")
@@ -194,7 +194,7 @@ def test_a_repair_is_an_iteration(folder: Path, run: Run, done: Run) -> None:
 
 @pytest.mark.long
 def test_a_repair_that_breaks_is_taken_back(folder: Path, run: Run, done: Run) -> None:
-    """A regression of a repair goes back to before it; the gate fails and is repaired."""
+    """A regression by a repair is rolled back; the gate fails and is repaired."""
     tree = prepare(done, folder, "3) echo 0 > tests ;;", plan=PLAN % GATE)
     assert run("run", *MEASURES, "--on-regression", "rollback", *RUN).code == 0
     assert types(done).count("rolled-back") == 1
@@ -221,7 +221,7 @@ def test_keeps_the_files_of_a_plan(folder: Path, run: Run, done: Run) -> None:
 
 
 def test_an_exit_code_is_a_measurement(folder: Path, run: Run, done: Run) -> None:
-    """Without a report a command counts by its exit code: broken once is a regression."""
+    """Without a report, a command's exit status counts: one failure is a regression."""
     prepare(done, folder, "2) touch broken ;;")
     result = run("run", "--measure", "test ! -e broken", *RUN)
     assert (result.code, advised(done)[-1]) == (26, (2, "rollback", "regression"))
@@ -245,7 +245,7 @@ def test_an_exit_code_is_a_measurement(folder: Path, run: Run, done: Run) -> Non
 def test_refuses_what_cannot_be_done(
     folder: Path, run: Run, done: Run, words: list[str], problem: str
 ) -> None:
-    """Nothing is recorded, and no agent is asked, where the rules make no sense."""
+    """If the rules make no sense, nothing is recorded, and no agent runs."""
     prepare(done, folder)
     result = run("run", *words, *RUN)
     assert result.code in (1, 2)

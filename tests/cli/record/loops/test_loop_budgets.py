@@ -79,7 +79,7 @@ def test_what_was_typed_is_hinted_whole(
 
 
 def test_a_sprint_stops_at_its_budget(run: Run, goal_agent: Make, done: Run) -> None:
-    """`next` reports it, too; raising it discards nothing, and then it continues."""
+    """`next` also reports it; raising it discards nothing, and then work continues."""
     command = goal_agent()
     done("iteration rules set", "--budget-cost", "0.1", "--budget-tokens", "1,000")
     result = run(*command)
@@ -179,7 +179,7 @@ def test_a_run_stops_at_failures_in_a_row(run: Run, goal_agent: Make, done: Run)
 
 
 def test_a_warning_comes_once(run: Run, goal_agent: Make, done: Run) -> None:
-    """At 80 % a line and an event say so, once for each budget and limit."""
+    """At 80 % a line and an event report it, once for each budget and limit."""
     done_ = run(*with_options(goal_agent(), "--budget-cost", "0.25"))
     assert done_.code == 0
     assert done_.err.count("budget 80 %: cost $0.20 of $0.25 in this run, $0.05 left") == 1
@@ -214,7 +214,7 @@ def test_what_would_be_done_is_only_shown(run: Run, goal_agent: Make, done: Run)
 def test_an_agent_without_a_cost_stops_at_once(
     run: Run, goal_agent: Make, done: Run
 ) -> None:
-    """Where it turns out that nobody says the cost, the run ends; the next is refused."""
+    """If the cost turns out to be unknown, the run ends; the next one is refused."""
     command = with_options(goal_agent(SILENT), "--budget-cost", "5")
     result = run(*command)
     assert result.code == 25
@@ -261,7 +261,7 @@ def test_a_price_of_unknown_tokens_is_none(run: Run, goal_agent: Make, done: Run
 def test_a_known_agent_without_a_cost_is_refused(
     folder: Path, run: Run, goal_agent: Make, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some agents are known not to state a cost; no run begins with them."""
+    """Some agents are known not to state a cost; no run starts with them."""
     goal_agent()
     before = done("log", "--json").out
     (folder / "bin").mkdir()
@@ -338,7 +338,7 @@ def test_the_file_has_budgets_too(
 def test_a_budget_holds_over_kills(
     folder: Path, run: Run, goal_agent: Make, done: Run
 ) -> None:
-    """A sprint's budget counts what was paid before a kill; what nobody saw is unknown."""
+    """A sprint's budget includes costs before a kill; unobserved ones are unknown."""
     done_ = goal_agent(HANGS_ONCE)
     done("iteration rules set", "--budget-cost", "0.2")
     loop = start(done_)
@@ -355,7 +355,7 @@ def test_a_budget_holds_over_kills(
 def test_a_run_that_is_gone_spends_no_time(
     folder: Path, goal_agent: Make, done: Run
 ) -> None:
-    """Until somebody records that it is gone, its time ends with its last event."""
+    """Until its end is recorded, its time ends with its last event."""
     command = goal_agent(HANGS_ONCE)
     done("iteration rules set", "--budget-time", "1h")
     loop = start(command)
@@ -381,7 +381,7 @@ def in_ten_hours() -> int:
 def test_killed_at_every_append_it_pays_no_more(
     run: Run, goal_agent: Make, done: Run, when: str
 ) -> None:
-    """Killed over and over, the sums are those of the runs, and the budget stops it."""
+    """However often it is killed, the sums equal the runs, and the budget stops it."""
     command = goal_agent()
     done("iteration rules set", "--budget-cost", "0.3")
     for at in range(1, 10):

@@ -1,4 +1,4 @@
-"""Loops with budgets, waits and own metrics beside injections, imports, forks and trees."""
+"""Loops with budgets, waits and custom metrics, with injections, imports and forks."""
 
 import os
 import sys
@@ -31,7 +31,7 @@ RUN = ("--", "sh", "agent.sh")
 
 
 def prepare(done: Run, tree: Path, agent: str, plan: str = "") -> None:
-    """Make a sprint `one` in a folder, by a plan or towards a goal, and its agent."""
+    """Create a sprint `one` in a folder, with a plan or a goal, and its agent."""
     tree.mkdir()
     os.chdir(tree)
     (tree / "agent.sh").write_text(agent)
@@ -80,7 +80,7 @@ def test_a_document_that_comes_in_refunds_nothing(
 
 
 def test_a_fork_judges_by_the_metrics_of_its_past(folder: Path, done: Run) -> None:
-    """Own metrics, their target and the budget are those at the point that it begins at."""
+    """Custom metrics, their target and the budget are those at the fork's start."""
     prepare(done, folder / "tree", "")
     metric = ("--metric", "p95_ms", "--better", "lower", "--weight", "0.2")
     done("iteration rules set", *metric, "--target", "100", "--budget-cost", "3")
@@ -106,7 +106,7 @@ def test_a_fork_judges_by_the_metrics_of_its_past(folder: Path, done: Run) -> No
 
 
 def test_a_wait_in_one_work_tree_stops_no_other(folder: Path, run: Run, done: Run) -> None:
-    """While a loop waits for a limit, that of a linked work tree comes to its end."""
+    """While a loop waits for a limit, that of a linked work tree finishes."""
     main, linked = folder / "main", folder / "linked"
     main.mkdir()
     git(main, "init", "-q", "-b", "main")

@@ -30,7 +30,7 @@ def events(done: Run, kind: str) -> list[dict[str, Any]]:
 
 
 def ended(done: Run) -> dict[str, Any]:
-    """Return how the only run ended; what it took is another test's."""
+    """Return the end of the only run, without its usage, which is tested elsewhere."""
     (end,) = events(done, "run-ended")
     assert end.pop("spent")["duration_ms"] >= 0
     (began,) = events(done, "run-started")
@@ -73,7 +73,7 @@ STOPS = [
 def test_each_stop_has_its_exit_code_and_its_word(
     run: Run, agent: Any, done: Run, trait: str, plan: str, code: int, said: Any
 ) -> None:
-    """Whatever ends a run, the same word and number are in the log and in the answer."""
+    """Whatever ends a run, the same reason and number are in the log and in the answer."""
     assert run(*agent(trait, plan)).code == code
     assert ended(done) == {"exit_code": code, **said}
     told = done("status", "--json").json["run"]
@@ -111,7 +111,7 @@ def test_an_error_ends_it(run: Run, agent: Any, done: Run) -> None:
 def test_a_signal_ends_it(
     folder: Path, goal_agent: Make, done: Run, number: signal.Signals
 ) -> None:
-    """A signal is recorded by its name; what the agent took then is unknown."""
+    """A signal is recorded by its name; the agent's usage is then unknown."""
     loop = start(goal_agent(HANGS_ONCE))
     works(folder, loop)
     loop.send_signal(number)
@@ -155,7 +155,7 @@ def test_a_killed_run_is_told_by_the_next_command(
 def test_a_killed_run_is_told_by_the_next_run(
     folder: Path, run: Run, goal_agent: Make, done: Run
 ) -> None:
-    """A run that goes on after one that was killed first says that it is gone."""
+    """A run after a killed one first reports that it is gone."""
     command = goal_agent(HANGS_ONCE)
     loop = killed(folder, command)
     result = run(*command)
@@ -173,7 +173,7 @@ def test_a_killed_run_is_told_by_the_next_run(
 def test_nothing_is_said_of_another_machine(
     folder: Path, goal_agent: Make, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether a process of another machine is alive cannot be seen, so it is not said."""
+    """Whether a process on another machine is alive is unknown, and not claimed."""
     killed(folder, goal_agent(HANGS_ONCE))
     with monkeypatch.context() as patched:
         patched.setattr("sprintlog.engine.service.lost_runs.host", lambda: "elsewhere")
@@ -186,7 +186,7 @@ def test_nothing_is_said_of_another_machine(
 def test_a_run_whose_lock_is_held_is_alive(
     folder: Path, goal_agent: Make, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An agent may be walled in so that it does not see the process that runs it."""
+    """A sandboxed agent may not see the process that runs it."""
     loop = start(goal_agent(HANGS_ONCE))
     works(folder, loop)
     with monkeypatch.context() as patched:
@@ -213,7 +213,7 @@ def test_a_library_is_not_kept_from_anything(folder: Path, goal_agent: Make) -> 
 
 
 def test_two_runs_follow_each_other(run: Run, agent: Any, done: Run) -> None:
-    """Each run counts for itself; the sum is that of both."""
+    """Each run counts for itself; the sum includes both."""
     command = agent(plan="phases: [{id: a, prompt: x, break: true}, {id: b, prompt: y}]")
     assert run(*command).code == 21
     done("sprint", "resume")
@@ -224,7 +224,7 @@ def test_two_runs_follow_each_other(run: Run, agent: Any, done: Run) -> None:
 
 
 def test_a_rollback_leaves_runs_as_they_are(run: Run, agent: Any, done: Run) -> None:
-    """Past runs are knowledge: a rollback discards the work alone."""
+    """Past runs are knowledge: a rollback only discards the work."""
     command = agent(plan=ONE)
     assert run(*command).code == 0
     done("rollback", "version:1", "--yes")
@@ -237,7 +237,7 @@ def test_a_rollback_leaves_runs_as_they_are(run: Run, agent: Any, done: Run) -> 
 
 
 def test_the_past_says_what_was_so_then(run: Run, agent: Any, done: Run) -> None:
-    """As of a point within a run, the run goes on; before it there is none."""
+    """At a point within a run, the run is in progress; before it there is none."""
     assert run(*agent(plan=ONE)).code == 0
     past = done("status", "--at", "version:4", "--json").json["run"]
     assert (past["state"], "ended_at" in past) == ("running", False)
@@ -248,7 +248,7 @@ def test_the_past_says_what_was_so_then(run: Run, agent: Any, done: Run) -> None
 def test_a_fork_has_no_run_of_its_own(
     folder: Path, run: Run, agent: Any, done: Run
 ) -> None:
-    """A fork out of the middle of a run is not run by that process, nor was it lost."""
+    """A fork made during a run is not run by that process, nor was it lost."""
     assert run(*agent(plan=ONE)).code == 0
     (folder / "b").mkdir()
     done("fork", "other", "--from", "version:3", "--sprint-dir", "b")
@@ -257,7 +257,7 @@ def test_a_fork_has_no_run_of_its_own(
 
 
 def test_no_secret_of_a_command_is_kept(run: Run, agent: Any, done: Run) -> None:
-    """A token among the agent's arguments is masked in what says that a run began."""
+    """A token in the agent's arguments is masked in the recorded start of a run."""
     token = "ghp_" + "b2" * 18
     assert run(*agent(plan=ONE), "--token", token).code == 0
     (began,) = events(done, "run-started")
@@ -267,7 +267,7 @@ def test_no_secret_of_a_command_is_kept(run: Run, agent: Any, done: Run) -> None
 
 
 def test_history_tells_of_runs(run: Run, agent: Any, done: Run) -> None:
-    """`log`, `audit` and `replay` show when a run began and how it ended."""
+    """`log`, `audit` and `replay` show when a run started and how it ended."""
     assert run(*agent("sys.exit(3)", ONE)).code == 23
     first, *_, last = done("log", "--type", "run-started", "--type", "run-ended").out.split(
         "\n"
@@ -281,7 +281,7 @@ def test_history_tells_of_runs(run: Run, agent: Any, done: Run) -> None:
 
 
 def test_what_is_refused_before_it_began_is_no_run(run: Run, agent: Any, done: Run) -> None:
-    """While edits of the state file are refused nothing is recorded, a run neither."""
+    """While edits of the state file are refused, nothing is recorded, not even a run."""
     command = agent(plan=ONE)
     done("iteration rules set", "--progress-edits", "refuse")
     Path("PROGRESS.yaml").write_text("changed: true\n")

@@ -60,7 +60,7 @@ def test_a_command_that_fails_changes_nothing(planned: Path, run: Run) -> None:
 
 
 def test_words_of_agents_are_no_commands(planned: Path, run: Run) -> None:
-    """What an agent says reaches the command as JSON on its input, and never its line."""
+    """An agent's text reaches the command as JSON input, and never as arguments."""
     asks = json.dumps({"status": "needs-human", "error": "$(touch HARM) `touch HARM` '\n"})
     code = run("run", "--notify", TOLD, *agent(code=f"print({asks!r})")).code
     assert code == 24
@@ -78,7 +78,7 @@ def test_only_what_was_asked_for(planned: Path, run: Run) -> None:
 
 
 def test_long_waits_are_told(planned: Path, run: Run, done: Run) -> None:
-    """A wait over the limit is reported when it begins, with its end and its reason."""
+    """A wait over the limit is reported when it starts, with its end and its reason."""
     (planned / "plan.yaml").write_text(
         "retry: {maxAttempts: 1, backoffMs: [1500]}\n" + PLAN.replace(", break: true", "")
     )
@@ -123,7 +123,7 @@ def test_a_signal_is_told(planned: Path, done: Run) -> None:
 
 
 def test_the_file_says_it_once_it_is_trusted(planned: Path, run: Run, done: Run) -> None:
-    """A command that a work tree's file names is run only after somebody trusts it."""
+    """A command in a work tree's file runs only after the file was trusted."""
     (planned / "sprintlog.toml").write_text(f'[notify]\ncommand = "{TOLD}"\n')
     assert run("run", *agent()).code == 1
     assert not (planned / "told.jsonl").exists()

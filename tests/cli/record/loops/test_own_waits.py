@@ -86,7 +86,7 @@ def test_waits_in_a_row_grow_without_a_known_end(done: Run) -> None:
 
 
 def test_wrap_keeps_the_exit_status_if_it_cannot_wait(done: Run) -> None:
-    """What keeps `wrap --wait` from waiting is printed, and changes nothing else."""
+    """An error that prevents `wrap --wait` from waiting is printed, and that is all."""
     for name in ("a", "b"):
         done("sprint", "create", name)
     loop = start(["wrap", "--wait", "--", sys.executable, "-c", "import sys; sys.exit(7)"])

@@ -1,4 +1,4 @@
-"""`--prompt-file`: a loop's prompt file, alone; read each time and inside the tree."""
+"""`--prompt-file`: a loop's complete prompt, read each time, inside the tree only."""
 
 import json
 import os
@@ -73,7 +73,7 @@ def test_next_answers_the_very_same_prompt(planned: Path, done: Run) -> None:
 
 
 def test_the_file_is_read_anew_each_time(planned: Path, done: Run) -> None:
-    """An agent that edits its own PROMPT.md is handed what it wrote."""
+    """An agent that edits its own PROMPT.md receives the new text."""
     (planned / "P.md").write_text("first")
     edits = "open('P.md', 'w').write('second {{phase}}')"
     done("run", "--prompt-file", "P.md", *keeping(planned, edits))
@@ -110,7 +110,7 @@ def test_a_file_that_is_gone_in_the_night_stops_the_loop(
 
 
 def test_a_file_that_is_replaced_is_waited_for(planned: Path, done: Run) -> None:
-    """One that is away for a moment stops nothing."""
+    """A temporarily missing file does not stop the loop."""
     done("sprint", "start")
     waited: list[float] = []
 
@@ -144,7 +144,7 @@ def test_a_file_that_is_replaced_is_waited_for(planned: Path, done: Run) -> None
 def test_a_bad_file_is_refused_at_the_start(
     planned: Path, run: Run, done: Run, make: Any, named: str, code: int, said: str
 ) -> None:
-    """One line names the file, and nothing is recorded or handed to anybody."""
+    """One line names the file, and nothing is recorded or passed on."""
     make(planned / "P.md")
     before = len(done("log", "--json").lines)
     for command in (["run", "--prompt-file", named, "--", "cat"], ["next"]):

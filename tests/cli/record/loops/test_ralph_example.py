@@ -47,7 +47,7 @@ OURS = ["sprint-id", "status", "current", "stats", "last-activity"]
 def test_ralph_example_comes_out_of_commands(
     folder: Path, done: Any, state: Callable[[], Any]
 ) -> None:
-    """Every field of the Ralph-mode example comes out of commands alone, in its order."""
+    """Commands produce every field of the Ralph-mode example, in order."""
     done("init")
     hook = "id=learning,workflow=house:learning-extraction,parallel=true"
     done("sprint", "create", "auth", "--mode", "ralph", "--goal", GOAL, "--hook", hook)
@@ -80,7 +80,7 @@ def test_ralph_example_comes_out_of_commands(
 def test_the_same_comes_out_of_a_goal_that_is_set_later(
     folder: Path, done: Any, state: Callable[[], Any]
 ) -> None:
-    """A sprint that began without a goal has the same fields once it got one."""
+    """A sprint that started without a goal has the same fields once it has one."""
     (folder / "plan.yaml").write_text("phases: [{id: a, prompt: b}]\n")
     done("init")
     done("sprint", "create", "auth", "--plan", "plan.yaml")

@@ -51,7 +51,7 @@ def test_a_hook_gets_what_is_named(
     text: str,
     gets_others: bool,
 ) -> None:
-    """With `agent.environment` hooks get those variables, beside their own and PATH."""
+    """With `agent.environment`, hooks get those variables, plus theirs and PATH."""
     monkeypatch.setenv("MODEL_KEY", "named")
     monkeypatch.setenv("OTHER_KEY", "unnamed")
     command = goal_agent("", f"{HOOK},command=env", "id=beside,parallel=true,command=env")
@@ -83,7 +83,7 @@ def test_a_hook_without_a_command_is_told_first(
 def test_a_transcript_replaces_what_stands_there(
     folder: Path, run: Run, goal_agent: Make, state: Any
 ) -> None:
-    """A link or a pipe in place of a transcript is not written; a folder is reported."""
+    """A link or pipe at a transcript's path is not written to; a folder is reported."""
     command = goal_agent("", f"{HOOK},command=echo mine")
     place = folder / "transcripts"
     place.mkdir()
@@ -100,7 +100,7 @@ def test_a_transcript_replaces_what_stands_there(
 def test_no_transcript_leaves_the_work_tree(
     folder: Path, run: Run, goal_agent: Make, state: Any, tmp_path_factory: Any
 ) -> None:
-    """Where the folder of transcripts is a link out of the work tree, nothing is run."""
+    """If the transcript folder is a link out of the work tree, nothing runs."""
     command = goal_agent("", f"{HOOK},command=echo mine; touch ran")
     outside = tmp_path_factory.mktemp("outside")
     (folder / "transcripts").symlink_to(outside)
@@ -116,7 +116,7 @@ SLOW = "id=slow,parallel=true,command=echo $$ >> pids; sleep 30 & sleep 30"
 def test_a_signal_ends_agent_and_hooks(
     folder: Path, run: Run, goal_agent: Make, state: Any
 ) -> None:
-    """Nothing is left running; the next run does again what was cut short."""
+    """No process is left; the next run repeats the interrupted work."""
     command = goal_agent(HANGS_ONCE, SLOW)
     loop = start(command)
     wait_for(folder / "hung")

@@ -1,4 +1,4 @@
-"""`run` towards a goal: iterations, what is recorded, shown and asked for."""
+"""`run` with a goal: iterations, and what is recorded, shown and requested."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def test_keeps_the_files_of_each_iteration(
 
 
 def test_an_iteration_is_one_append(run: Run, goal_agent: Make, done: Run) -> None:
-    """All events of an iteration have one time and one correlation."""
+    """All events of an iteration have the same time and correlation id."""
     assert run(*goal_agent()).code == 0
     *events, end = done("log", "--json").lines
     assert end["type"] == "run-ended"
@@ -78,7 +78,7 @@ def test_adds_up_what_agents_took(run: Run, goal_agent: Make, done: Run) -> None
 
 
 def test_a_definition_is_worked_on(folder: Path, run: Run, done: Run, state: Any) -> None:
-    """A SPRINT.yaml in Ralph mode goes the same way: its prompts, hooks and minimum."""
+    """A SPRINT.yaml in Ralph mode has the same effect: its prompts, hooks and minimum."""
     definition = FIXTURES / "ralph"
     (folder / "agent.py").write_text(AGENT % "")
     done("init")
@@ -93,7 +93,7 @@ def test_a_definition_is_worked_on(folder: Path, run: Run, done: Run, state: Any
 
 
 def test_masks_what_comes_in(run: Run, goal_agent: Make, done: Run) -> None:
-    """A token in a step or a goal is masked, and the step is known when it comes again."""
+    """A token in a step or a goal is masked, and the step is recognized again."""
     token = "ghp_" + "a1" * 18
     words = f'print(\'{{"status": "continue", "pending": ["use {token}"]}}\'); sys.exit()'
     assert run(*goal_agent(f"if number < 3: {words}")).code == 0
@@ -136,7 +136,7 @@ def test_a_failure_stops(run: Run, goal_agent: Make, trait: str, why: str) -> No
 
 @pytest.mark.long
 def test_a_rate_limit_is_waited_for(folder: Path, run: Run, goal_agent: Make) -> None:
-    """The same iteration goes on after its wait, or is left where that is asked."""
+    """The same iteration continues after its wait, or is left on request."""
     limited = "len(open('said.txt').readlines()) == 1"
     command = goal_agent(f"if {limited}: sys.exit('429, retry-after: 1')")
     result = run("run", "--no-wait", "--json", *command[1:])
@@ -150,7 +150,7 @@ def test_a_rate_limit_is_waited_for(folder: Path, run: Run, goal_agent: Make) ->
 def test_rests_after_an_iteration_without_change(
     folder: Path, goal_agent: Make, done: Run
 ) -> None:
-    """What answers at once and moves nothing is not asked again without a pause."""
+    """After an immediate answer without changes, the agent runs again after a pause."""
     goal_agent('print("words" if number < 3 else "RALPH_COMPLETE"); sys.exit()')
     slept: list[float] = []
     means = RunSettings([sys.executable, "agent.py"], os.environ, 60, sleep=slept.append)

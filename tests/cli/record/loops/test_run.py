@@ -127,7 +127,7 @@ def test_masks_what_the_agent_says(run: Run, agent: Any, done: Run) -> None:
 
 
 def test_a_rate_limit_is_waited_for(run: Run, agent: Any, done: Run) -> None:
-    """What met a limit goes on after its wait, and nothing has failed."""
+    """Work that met a limit continues after its wait, and nothing has failed."""
     trait = "if len(open('said.txt').readlines()) == 1: sys.exit('429 slow down')"
     assert run(*agent(trait)).code == 0
     assert types(done).count("retry-scheduled") == 1
@@ -162,7 +162,7 @@ def test_does_not_wait_where_it_must_not(run: Run, agent: Any) -> None:
 def test_stops_where_a_person_is_needed(
     run: Run, agent: Any, state: Any, trait: str, code: int, status: str, why: str
 ) -> None:
-    """Failure and silence never count as success: the loop stops and says why."""
+    """Failure and silence never count as success: the loop stops with a reason."""
     result = run(*agent(trait))
     assert result.code == code
     assert why in result.out

@@ -1,4 +1,4 @@
-"""A loop whose agent asks for things is killed after any append, and ends the same."""
+"""A loop whose agent makes requests is killed after any append, and ends the same."""
 
 import json
 import os
@@ -71,7 +71,7 @@ def outcome(tree: Path) -> dict[str, Any]:
 
 @pytest.mark.long
 def test_killed_after_any_append_nothing_is_said_twice(prepare: Any) -> None:
-    """A retry, a repair and whoever goes on after a kill say the same; it is kept once."""
+    """After a retry, a repair or a kill the same is reported; it is recorded once."""
     tree = prepare("undisturbed")
     last, appends = drive(tree)
     assert last is not None

@@ -31,7 +31,7 @@ PHASES = ["a", "b", "c"]
 
 @pytest.fixture
 def trees(folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """Give two work trees of a repository, with a sprint and an agent in each."""
+    """Provide two work trees of a repository, each with a sprint and an agent."""
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(folder / "one")]
     (folder / "one").mkdir()
     subprocess.run([*git, "init", "-q"], check=True)
@@ -66,7 +66,7 @@ def loop(tree: Path, sprint: str) -> "subprocess.Popen[str]":
 
 
 def test_both_come_to_their_ends(trees: dict[str, Path], done: Run) -> None:
-    """Each does its own work in its own tree, in order; the log holds both, sound."""
+    """Each does its own work in its own tree, in order; the log is intact."""
     loops = {name: loop(tree, name) for name, tree in trees.items()}
     for name, one in loops.items():
         out, errors = one.communicate(timeout=300)

@@ -97,7 +97,7 @@ def test_a_goal_goes_on_when_the_limit_ends(
 def test_a_repair_waits_and_is_made_again(
     run: Run, agent: Any, done: Run, state: Any
 ) -> None:
-    """A gate is not run again over a repair that a limit kept from being made."""
+    """A gate does not check work again if a limit prevented its repair."""
     trait = RESETS.format(turn=4, seconds=1)
     result = run(*agent(trait.replace("sys.exit", "os.remove('repaired'); sys.exit")))
     assert result.code == 0, result.err
@@ -108,7 +108,7 @@ def test_a_repair_waits_and_is_made_again(
 
 
 def test_it_is_said_until_when_and_for_what(run: Run, agent: Any, done: Run) -> None:
-    """`run --no-wait`, `next` and `status` say until when is waited, for what, and why."""
+    """`run --no-wait`, `next` and `status` state the end, the kind and the reason."""
     command = agent(RESETS.format(turn=1, seconds=3600))
     result = run("run", "--no-wait", "--json", *command[1:])
     answer = result.json
@@ -227,7 +227,7 @@ def test_a_killed_loop_waits_on(folder: Path, agent: Any, done: Run, run: Run) -
 def test_a_long_wait_beats_seldom(
     run: Run, agent: Any, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A heartbeat is recorded once in a while, so that nobody calls the sprint stale."""
+    """A heartbeat is recorded from time to time, so that the sprint is not stale."""
     assert 5 * 60 <= runner.BEAT_SECONDS < 15 * 60
     monkeypatch.setattr(runner, "BEAT_SECONDS", 1)
     monkeypatch.setattr(runner, "NAP_SECONDS", 0.1)
@@ -238,7 +238,7 @@ def test_a_long_wait_beats_seldom(
 
 
 class Clock:
-    """A wall clock that moves when somebody sleeps."""
+    """A wall clock that advances when a process sleeps."""
 
     def __init__(self, jumps: list[float]) -> None:
         self.ms = int(time.time() * 1000)
@@ -258,7 +258,7 @@ class Clock:
 
 
 def run_by(clock: Clock, folder: Path, show: list[Any] | None = None) -> str:
-    """Run the sprint by another clock; return the word that ended it."""
+    """Run the sprint with another clock; return the reason for its end."""
     shown: Callable[[Action | None, float], None] | None = None
     if show is not None:
         shown = lambda action, left: show.append((action, left))  # noqa: E731
@@ -273,7 +273,7 @@ def run_by(clock: Clock, folder: Path, show: list[Any] | None = None) -> str:
 
 
 def test_a_laptop_that_was_suspended_goes_on_at_once(folder: Path, agent: Any) -> None:
-    """What passed while nothing ran counts: the clock is read again after each nap."""
+    """Time during a suspension counts: the clock is read again after each sleep."""
     agent(RESETS.format(turn=1, seconds=8 * 3600))
     clock = Clock([3600, 8 * 3600])
     assert run_by(clock, folder) == "done"
@@ -283,7 +283,7 @@ def test_a_laptop_that_was_suspended_goes_on_at_once(folder: Path, agent: Any) -
 def test_a_clock_that_is_set_back_does_not_prolong_the_wait(
     folder: Path, agent: Any, done: Run
 ) -> None:
-    """Set back behind the beginning, the agent is asked again instead of a day later."""
+    """If the clock is set back before the start, the agent runs without delay."""
     agent(RESETS.format(turn=1, seconds=600))
     clock = Clock([-24 * 3600])
     assert run_by(clock, folder) == "done"
@@ -292,7 +292,7 @@ def test_a_clock_that_is_set_back_does_not_prolong_the_wait(
 
 
 def test_what_is_shown_is_taken_away(folder: Path, agent: Any) -> None:
-    """The time left is shown before each nap, and nothing of it stays behind."""
+    """The remaining time is shown before each sleep, and then cleared."""
     agent(RESETS.format(turn=1, seconds=600))
     shown: list[Any] = []
     assert run_by(Clock([400, 400]), folder, shown) == "done"
@@ -302,7 +302,7 @@ def test_what_is_shown_is_taken_away(folder: Path, agent: Any) -> None:
 
 @pytest.mark.long
 def test_a_line_counts_down_on_a_terminal(folder: Path, agent: Any, done: Run) -> None:
-    """Until when, for what, and how long still: on one line that is cleared."""
+    """One line, cleared later, shows the end, the kind and the remaining time."""
     line = agent(RESETS.format(turn=1, seconds=3))
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "sprintlog.cli", *line]
@@ -325,7 +325,7 @@ def test_a_line_counts_down_on_a_terminal(folder: Path, agent: Any, done: Run) -
 
 
 def test_wrap_records_the_limit_as_such(folder: Path, done: Run) -> None:
-    """Another loop gets no message, but the log records the end of its run."""
+    """An external loop gets no message, but the log records the limit."""
     done("init")
     agent = "import sys; sys.exit('You\\'ve hit your limit · resets 5am (UTC)')"
     wrapped = start(["wrap", "--", sys.executable, "-c", agent])

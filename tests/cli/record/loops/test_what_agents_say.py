@@ -1,4 +1,4 @@
-"""What agents ask for, propose and learn is recorded once, by all ways in."""
+"""Agents' requests, proposals and learnings are recorded once, by all entry points."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ PLAN = "phases: [{id: a, prompt: x}, {id: b, prompt: y}]"
 
 
 def answering(folder: Path, said: object = SAID) -> list[str]:
-    """Return the command of an agent that always answers the same."""
+    """Return the command of an agent that always gives the same answer."""
     script = folder / "agent.py"
     script.write_text(f"import sys; sys.stdin.read(); print({json.dumps(said)!r})")
     return [sys.executable, str(script)]
@@ -55,7 +55,7 @@ def notes(done: Run) -> list[str]:
 
 
 def test_run_queues_what_its_agent_says(planned: Path, run: Run, done: Run) -> None:
-    """Said in every phase it is one; malformed is a note; the secret is masked."""
+    """Repeated in every phase it is one request; malformed, a note; secrets are masked."""
     result = run("run", "--json", "--", *answering(planned))
     assert result.code == 24
     assert "requests are undecided: req-1" in result.json["why"]
@@ -84,7 +84,7 @@ def test_an_approved_step_is_worked_on(planned: Path, run: Run, done: Run) -> No
 def test_learnings_go_into_the_journal_that_is_open(
     planned: Path, run: Run, done: Run
 ) -> None:
-    """Once, by their type, from this sprint; what was retired is not learned again."""
+    """Once, by type, from this sprint; retired learnings are not added again."""
     done("journal", "open")
     run("run", "--", *answering(planned, {**SAID, "operatorRequests": []}))
     (learned,) = done("journal learning list", "--json").json
@@ -105,14 +105,14 @@ def test_learnings_go_into_the_journal_that_is_open(
 
 
 def test_no_journal_is_begun_by_an_answer(planned: Path, run: Run, done: Run) -> None:
-    """Without one the learning is a note of the sprint, and no file comes to be."""
+    """Without a journal, the learning is a note in the sprint, and no file is created."""
     run("run", "--", *answering(planned))
     assert not (planned / ".ralph").exists()
     assert any("the agent learned" in note for note in notes(done))
 
 
 def test_a_full_journal_stops_no_loop(planned: Path, run: Run, done: Run) -> None:
-    """What the journal refuses is noted with its reason, and the loop goes on."""
+    """A learning that the journal refuses is a note with the reason; the loop continues."""
     done("journal", "open")
     last = {"id": "learning-9999", "type": "tool-usage", "content": "x"}
     journal = json.loads((planned / ".ralph/progress.json").read_text())
@@ -152,7 +152,7 @@ def test_wrap_queues_and_changes_nothing_else(folder: Path, done: Run) -> None:
 
 
 def test_an_iteration_ended_by_an_output_queues(planned: Path, run: Run, done: Run) -> None:
-    """`iteration end --from` takes requests and learnings; the same file again, nothing."""
+    """`iteration end --from` records requests and learnings; repeated, nothing."""
     done("journal", "open")
     (planned / "out.json").write_text(
         json.dumps({"type": "result", "result": json.dumps(SAID), "is_error": False})
@@ -191,7 +191,7 @@ def test_what_repeats_the_prompt_asks_for_nothing(
 def test_a_megabyte_of_requests_is_taken_in_bounds(
     planned: Path, run: Run, done: Run
 ) -> None:
-    """The first hundred are queued, a note counts the others, and the loop goes on."""
+    """The first hundred are queued, a note counts the others, and the loop continues."""
     asked = [
         {"title": f"{n}", "description": "x" * 900, "priority": "low", "type": "docs"}
         for n in range(1_100)
@@ -204,7 +204,7 @@ def test_a_megabyte_of_requests_is_taken_in_bounds(
 
 
 def test_requests_outlive_undo_and_a_second_run(planned: Path, run: Run, done: Run) -> None:
-    """Learnings stay known when the work is discarded and done again."""
+    """Learnings remain known if the work is discarded and repeated."""
     said = {**SAID, "operatorRequests": [{**REQUEST, "id": "V1S"}]}
     run("run", "--", *answering(planned, said))
     before = queue(done)
@@ -218,7 +218,7 @@ def test_requests_outlive_undo_and_a_second_run(planned: Path, run: Run, done: R
 
 
 def test_each_sprint_has_its_own_requests(planned: Path, run: Run, done: Run) -> None:
-    """The same request said in two sprints of one log is in both of their queues."""
+    """A request made in two sprints of one log is in both queues."""
     said = {**SAID, "operatorRequests": [REQUEST], "proposedSteps": []}
     done("sprint", "create", "two", "--plan", "plan.yaml", "--sprint-dir", "two")
     for name in ("one", "two"):
@@ -230,7 +230,7 @@ def test_each_sprint_has_its_own_requests(planned: Path, run: Run, done: Run) ->
 def test_what_cannot_wait_stops_the_loop_at_once(
     planned: Path, run: Run, done: Run
 ) -> None:
-    """`--stop-on-request` sees what the agent has just asked for; nothing more is begun."""
+    """`--stop-on-request` includes the agent's latest requests; nothing else starts."""
     result = run("run", "--stop-on-request", "critical", "--", *answering(planned))
     assert result.code == 24
     assert "undecided urgent requests: req-1" in result.out

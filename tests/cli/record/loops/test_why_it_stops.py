@@ -54,7 +54,7 @@ def test_finishes_nothing_over_an_urgent_request(run: Run, agent: Any, done: Run
 def test_stops_at_once_where_that_is_asked(
     folder: Path, run: Run, agent: Any, done: Run
 ) -> None:
-    """With --stop-on-request nothing further is begun over a request of that priority."""
+    """With --stop-on-request, such a request prevents any further work."""
     command = agent(ASKS)
     result = run("run", "--stop-on-request", "critical", *command[1:])
     assert (result.code, "urgent requests: req-1" in result.out) == (24, True)
@@ -64,7 +64,7 @@ def test_stops_at_once_where_that_is_asked(
 def test_runs_hooks_after_each_iteration(
     folder: Path, run: Run, agent: Any, done: Run, state: Any
 ) -> None:
-    """Hooks of a plan are run as those of a goal: once, when an iteration has ended."""
+    """A plan's hooks run like those of a goal: once, when an iteration has ended."""
     agent()
     hook = "id=notes,command=echo $ITERATION_NUMBER >> notes.txt"
     words = ("--plan", "plan.yaml", "--hook", hook, "--sprint-dir", "again")
@@ -83,7 +83,7 @@ def test_runs_hooks_after_each_iteration(
 def test_a_reason_is_told_wherever_one_asks(
     run: Run, agent: Any, done: Run, word: str
 ) -> None:
-    """Why somebody paused or blocked the sprint is in status and next, too."""
+    """The reason for a pause or a block is also in status and next."""
     agent()
     done("sprint", "start")
     done("sprint", word, "--reason", "no disk is free")
@@ -172,7 +172,7 @@ def test_a_goal_that_was_given_up_says_so(goal_agent: Make, done: Run) -> None:
 
 
 def test_an_error_is_told_where_it_happened(sprint: Path, done: Run) -> None:
-    """Data that a phase has from a leaf is in the tree once; so is a wait."""
+    """A phase's data that comes from a leaf is in the tree once; so is a wait."""
     done("phase", "skip", "setup")
     done("phase", "start")
     done("phase", "fail", "--error", "429", "--category", "rate-limit")

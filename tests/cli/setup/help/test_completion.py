@@ -32,7 +32,7 @@ Ask = Callable[..., list[str]]
 
 @pytest.fixture
 def offered(sprint: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """Return a function that asks what is offered behind a line."""
+    """Return a function that returns the completions for a line."""
 
     def ask(line: str, shell: str = "fish") -> list[str]:
         monkeypatch.setenv("_SPRINTLOG_COMPLETE", shell)
@@ -100,7 +100,7 @@ def test_without_a_log_nothing_is_wrong(
 
 
 def test_bash_keeps_what_it_splits(offered: Ask) -> None:
-    """Behind a colon bash completes the rest of a word alone."""
+    """After a colon, bash completes only the rest of a word."""
     assert offered("sprintlog show progress --at version:", "bash") == ["2"]
     assert offered("sprintlog show progress --at=version:", "bash") == ["2"]
 
@@ -119,7 +119,7 @@ def test_bash_keeps_what_it_splits(offered: Ask) -> None:
     ],
 )
 def test_shells_offer_it(sprint: Path, shell: str, line: str, words: list[str]) -> None:
-    """The script of each shell asks, and understands the answer."""
+    """The script of each shell requests and parses the completions."""
     program = needs.program(shell)
     script = {"bash": BASH, "zsh": ZSH, "fish": FISH}[shell]
     ours = str(Path(sys.executable).parent)

@@ -49,7 +49,7 @@ def test_help_keeps_its_lines(
 
 
 def test_without_a_log_it_says_how_to_begin(folder: Path, run: Run) -> None:
-    """Where no log is, `sprintlog` alone shows three ways to begin, and ends with 0."""
+    """Without a log, `sprintlog` alone shows three ways to start, and exits with 0."""
     result = run()
     assert (result.code, result.out, result.err) == (0, screen("no-log"), "")
     assert max(map(len, result.out.splitlines())) <= COLUMNS
@@ -57,7 +57,7 @@ def test_without_a_log_it_says_how_to_begin(folder: Path, run: Run) -> None:
 
 
 def test_its_ways_to_begin_can_be_typed(folder: Path, done: Run) -> None:
-    """Each command of the three ways is one that there is."""
+    """Each command shown exists."""
     found = [x.split("sprintlog ")[1] for x in screen("no-log").split("\n")[3:8]]
     for line in found:
         typed(line.partition("  ")[0].split())
@@ -119,7 +119,7 @@ def test_it_follows_the_variable(
 
 
 def test_it_has_something_to_type_for_every_answer() -> None:
-    """No answer of `next` leaves it without words."""
+    """There is a text for every answer of `next`."""
     from sprintlog.cli.stops import TYPED
 
     assert {*TYPED} == {*ACTIONS} - {STOP, WAIT}

@@ -17,7 +17,7 @@ phases:
 
 
 def follow(done: Run, hint: str) -> None:
-    """Type the commands of a hint in order; of alternatives the first one."""
+    """Type the commands of a hint in order; of alternatives, the first one."""
     for words in commands_in(re.sub(r"\bor\b.*", "", hint)):
         done(*(FILLED_IN.get(word, word) for word in words))
 
@@ -50,7 +50,7 @@ def blocked_leaf(folder: Path, run: Run, done: Run) -> Path:
 
 
 def test_leads_on_from_a_blocked_leaf(done: Run, blocked_leaf: Path) -> None:
-    """The gate of a leaf is run again alone: its work is not repeated."""
+    """The gate of a leaf runs again alone: its work is not repeated."""
     told = done("next", "--json").json
     (blocked_leaf / "repaired").touch()
     follow(done, told["hint"])
@@ -58,7 +58,7 @@ def test_leads_on_from_a_blocked_leaf(done: Run, blocked_leaf: Path) -> None:
 
 
 def test_leads_to_the_work_anew(done: Run, blocked_leaf: Path) -> None:
-    """The other way is to have the work of the leaf done again."""
+    """The alternative is to repeat the work of the leaf."""
     hint = done("next", "--json").json["hint"]
     done("sprint", "resume", "--by", "ana", "--why", "wrong")
     done(*commands_in(hint)[-1])
@@ -68,7 +68,7 @@ def test_leads_to_the_work_anew(done: Run, blocked_leaf: Path) -> None:
 def test_leads_on_from_a_gate_that_is_not_due(
     run: Run, done: Run, gated: Gated, folder: Path
 ) -> None:
-    """A refused gate names the awaited work, and that can be typed as well."""
+    """A refused gate names the pending work, in commands that work."""
     gated("true")
     done(
         "step", "inject", "--id", "two", "--prompt", "x", "--position", "end-of-phase:build"
@@ -81,7 +81,7 @@ def test_leads_on_from_a_gate_that_is_not_due(
 
 
 def test_tells_an_error_where_it_happened(sprint: Path, done: Run) -> None:
-    """`status` says an error once, at the leaf, though the file has it above as well."""
+    """`status` reports an error once, at the leaf, although parents also have it."""
     done("phase", "skip", "setup")
     done("phase", "start")
     done("phase", "fail", "--error", "no space", "--category", "network")

@@ -46,7 +46,7 @@ def test_every_command_explains_itself(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n, c in ALL.items() if is_leaf(c)])
 def test_every_option_explains_itself(name: str) -> None:
-    """Every option has a help text; every command but a few answers with --json."""
+    """Every option has a help text; every command except a few has --json."""
     options = [p for p in ALL[name].params if isinstance(p, click.Option)]
     assert all(option.help for option in options), name
     if name not in ("demo", "schema", "completion", "help", "hook", "wrap", *SERVING):
@@ -55,7 +55,7 @@ def test_every_option_explains_itself(name: str) -> None:
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_help_fits_on_one_screen(done: Any, flag: str) -> None:
-    """The first screen has a line of its own for each common command, by section."""
+    """The first screen has a separate line for each common command, by section."""
     lines = done(flag).out.splitlines()
     assert (len(lines) <= 40, max(map(len, lines)) <= 80) == (True, True)
     named = [
@@ -80,7 +80,7 @@ def test_completes_in_every_shell(done: Any, shell: str) -> None:
     "name", ["schema", "completion", *(n for n, c in ALL.items() if not is_leaf(c))]
 )
 def test_a_command_typed_alone_prints_its_help(run: Any, name: str) -> None:
-    """What cannot do without a word from its help prints it, and ends with 2."""
+    """A command that requires arguments prints its help, and exits with 2."""
     result = run(*name.split())
     assert (result.code, result.err) == (2, "")
     assert result.out == run(*name.split(), "--help").out
@@ -88,7 +88,7 @@ def test_a_command_typed_alone_prints_its_help(run: Any, name: str) -> None:
 
 
 def test_a_usage_error_is_one_line(run: Any) -> None:
-    """A message of several lines is put on one, and nothing of it is escaped."""
+    """A multi-line message is printed on one line, without escapes."""
     result = run("schema", "--", "nonsense")
     assert result.code == 2
     assert len(result.err.splitlines()) == 2
@@ -96,7 +96,7 @@ def test_a_usage_error_is_one_line(run: Any) -> None:
 
 
 def test_usage_errors_end_with_2(run: Any) -> None:
-    """A command line that makes no sense ends with 2, one line and a hint."""
+    """An invalid command line exits with 2, one line and a hint."""
     result = run("phase", "strat")
     assert result.code == 2
     assert result.err.startswith("error: ")

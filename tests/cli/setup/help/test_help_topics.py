@@ -86,38 +86,38 @@ def test_a_section_is_one_page(done: Run, section: str) -> None:
 
 
 def test_each_command_is_in_one_section() -> None:
-    """No command is missing in the sections, and none is in two of them."""
+    """Every command is in exactly one section."""
     named = [name for one in SECTIONS.values() for name in one.commands]
     assert sorted(named) == sorted([*COMMANDS, *ALIASES])
     assert len(LINES) == len(named)
 
 
 def test_every_page_is_a_section() -> None:
-    """`help WORD` means one thing; `journal` is a section and its only command."""
+    """`help WORD` is unambiguous; `journal` is a section and its only command."""
     assert {*SECTIONS} & {*COMMANDS} == {"journal"}
     assert {one.stem for one in PAGES.iterdir()} == {*SECTIONS}
 
 
 @pytest.mark.parametrize("name", ["status", "phase", "phase complete", "store import"])
 def test_help_of_a_command_is_what_it_says_itself(done: Run, name: str) -> None:
-    """`help COMMAND` shows what -h of the command shows."""
+    """`help COMMAND` shows the output of the command's -h."""
     assert done("help", *name.split()).out == done(*name.split(), "-h").out
 
 
 def test_help_alone_is_the_first_screen(done: Run) -> None:
-    """`help` without a word shows what --help shows."""
+    """`help` alone shows the output of --help."""
     assert done("help").out == done("--help").out
 
 
 def test_the_whole_names_every_command(done: Run) -> None:
-    """`help --all` has each command and each one below it, with a line."""
+    """`help --all` lists each command and subcommand on one line."""
     lines = [line.strip() for line in done("help", "--all").out.splitlines()]
     for name in ALL:
         assert any(line.startswith(f"{name}  ") for line in lines), name
 
 
 def test_a_section_is_no_command_with_options(run: Run) -> None:
-    """More words than a section, or another word, are refused with what is like it."""
+    """Extra or unknown words are refused with a suggestion."""
     result: Any = run("help", "go-bakc")
     assert (result.code, "did you mean `go-back`?" in result.err) == (2, True)
     assert run("help", "status", "more").code == 2

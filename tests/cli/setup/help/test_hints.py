@@ -43,7 +43,7 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
 
 @cache
 def messages() -> dict[str, str]:
-    """Return each message that names a command, by its place `file:line`."""
+    """Return each message that names a command, by its location `file:line`."""
     return {
         f"{relative(path)}:{line}": text
         for path in modules(*ROOMS)

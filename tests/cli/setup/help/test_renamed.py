@@ -47,7 +47,7 @@ def test_a_name_is_either_former_or_current(former: str, current: str) -> None:
 
 
 def test_an_alias_is_its_command(sprint: Path, done: Run) -> None:
-    """`best` prints the same as `iteration best`, and its help is the same."""
+    """`best` prints the same as `iteration best`, with the same help."""
     for alias, name in ALIASES.items():
         for more in ((), ("--json",), ("-h",)):
             assert done(alias, *more) == done(*name.split(), *more)

@@ -1,4 +1,4 @@
-"""A mistyped word is answered with the one that is meant, at every level."""
+"""A misspelled word gets a suggestion at every level."""
 
 import json
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_says_which_word_is_meant(
 def test_no_word_that_is_not_alike_is_said_to_be_meant(
     sprint: Path, run: Any, line: str, error: str, hint: str
 ) -> None:
-    """Without a similar word none is suggested; the listing command is named."""
+    """Without a similar word there is no suggestion; the listing command is named."""
     assert run(*line.split()).err == f"error: {error}\nhint: {hint}\n"
 
 
@@ -85,7 +85,7 @@ def test_scripts_are_told_as_well(sprint: Path, run: Any) -> None:
 def test_says_nothing_of_a_word_that_is_like_none(
     sprint: Path, run: Any, line: str
 ) -> None:
-    """A word that is like none of those that there are is not guessed at."""
+    """A word unlike all known words is not guessed."""
     assert "did you mean" not in run(*line.split()).err
 
 
@@ -106,5 +106,5 @@ def test_knows_what_is_like_a_word(word: str, known: list[str], meant: str | Non
 
 
 def test_compares_words_only_where_one_is_unknown() -> None:
-    """The comparison is not imported by a command that knows all of its words."""
+    """A command line with only known words does not import the comparison."""
     assert "difflib" not in modules_imported_by("sprintlog.cli.work.phase")

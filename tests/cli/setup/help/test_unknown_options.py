@@ -84,7 +84,7 @@ def test_the_process_rejects_it_as_well(folder: Path, command: str) -> None:
 def test_the_intended_option_is_suggested(
     sprint: Path, run: Run, line: str, option: str, meant: str
 ) -> None:
-    """The hint suggests the option for names of other programs and for mistyped names."""
+    """The hint suggests the option for names of other programs and misspelled names."""
     result = run(*line.split())
     assert (result.code, result.out) == (2, "")
     error, hint = result.err.splitlines()

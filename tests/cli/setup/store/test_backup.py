@@ -11,7 +11,7 @@ from sprintlog.engine.log.stores.sqlite.backup import check_copy
 
 
 def test_a_copy_holds_every_event(sprint: Path, done: Any) -> None:
-    """The copy is one private file with the whole log, its head answered."""
+    """The copy is one private file with the complete log, and its head is printed."""
     answer = done("store", "backup", "copy.db", "--json").json
     head = done("verify", "--json").json["head"]
     assert (answer["events"], answer["head"]) == (2, head)
@@ -27,7 +27,7 @@ def test_never_writes_over_anything(sprint: Path, run: Any) -> None:
 
 
 def test_restores_by_the_written_steps(sprint: Path, done: Any) -> None:
-    """The copy put in place as the help says is a sound log again."""
+    """A copy restored by the steps in the help is an intact log."""
     done("store", "backup", "copy.db")
     (sprint / ".sprintlog").rename(sprint / "aside")
     done("init")
@@ -38,7 +38,7 @@ def test_restores_by_the_written_steps(sprint: Path, done: Any) -> None:
 
 
 def test_a_damaged_copy_is_no_backup(sprint: Path, done: Any) -> None:
-    """What cannot be read back whole does not count as a backup."""
+    """An unreadable copy does not count as a backup."""
     done("store", "backup", "copy.db")
     content = bytearray((sprint / "copy.db").read_bytes())
     at = content.find(b"plan.yaml")

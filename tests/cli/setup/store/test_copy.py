@@ -1,4 +1,4 @@
-"""`copy`: from any store into any other, again and again, and never over another log."""
+"""`copy`: from any store into any other, repeatedly, and never over another log."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -27,7 +27,7 @@ Place = Callable[[str], str]
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    """Give a function that names a place for a new log of a store."""
+    """Provide a function that returns the address of a new log in a store."""
 
     def named(store: str) -> str:
         if store == "sqlite":
@@ -60,7 +60,7 @@ def in_memory(events: int = 0, *, stream: str = "a") -> Log:
 def test_a_copy_has_the_same_events(
     sprint: Path, done: Run, place: Place, store: str
 ) -> None:
-    """Whole envelopes are the same there; what comes later is all that is copied then."""
+    """Complete envelopes are copied; later, only new events are copied."""
     target = place(store)
     done("note", "one", "--key", "k")
     first = done("store copy", ".", target, "--json").json
@@ -85,7 +85,7 @@ def test_a_copy_comes_back(sprint: Path, done: Run, place: Place) -> None:
 def test_commands_find_the_log_in_a_copied_folder(
     sprint: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A new folder has its log in `.sprintlog`, as a work tree has."""
+    """A new folder has its log in `.sprintlog`, like a work tree."""
     ours = done("log", "--json").lines
     done("store copy", ".", "back")
     monkeypatch.chdir(sprint / "back")
@@ -94,7 +94,7 @@ def test_commands_find_the_log_in_a_copied_folder(
 
 @pytest.mark.parametrize("store", STORES)
 def test_an_export_is_copied(sprint: Path, done: Run, place: Place, store: str) -> None:
-    """A file of `export` goes into any store, also behind an earlier one of it."""
+    """An `export` file can be copied into any store, even after an earlier one."""
     target = place(store)
     done("store export", "--out", "one.jsonl")
     done("store copy", "one.jsonl", target)
@@ -123,7 +123,7 @@ def test_another_log_is_not_written_over(
 
 
 def test_what_is_there_and_no_log_is_left(sprint: Path, run: Run) -> None:
-    """Neither a file nor a folder of somebody is taken for a place of a new log."""
+    """Existing files and folders that are not logs are refused as targets."""
     (sprint / "mine").mkdir()
     (sprint / "file").write_text("mine")
     for name in ("mine", "file"):
@@ -134,7 +134,7 @@ def test_what_is_there_and_no_log_is_left(sprint: Path, run: Run) -> None:
 
 
 def test_a_copy_that_was_cut_short_goes_on() -> None:
-    """Each step is whole appends, so whoever goes on finds a log to go on with."""
+    """Each step consists of complete appends, so a copy can be continued."""
     source, target = in_memory(3 * EVENTS_A_STEP), in_memory()
     steps = []
 
@@ -153,7 +153,7 @@ def test_a_copy_that_was_cut_short_goes_on() -> None:
 
 @pytest.mark.long
 def test_a_target_is_not_held_while_lines_come(folder: Path, done: Run) -> None:
-    """An export may come slowly, through a pipe: steps are kept before more is awaited."""
+    """An export may arrive slowly through a pipe: steps are committed before waiting."""
     done("init", "--here")
     with Workspace.open(folder) as workspace:
         for version in range(0, 9000, 3):

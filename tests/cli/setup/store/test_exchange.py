@@ -28,7 +28,7 @@ Edit = Callable[[list[bytes]], list[bytes]]
 
 @pytest.fixture
 def exported(sprint: Path, done: Any) -> list[bytes]:
-    """Return the lines of a log of two sprints; the current folder has an empty one."""
+    """Return the lines of a log of two sprints; the current folder has an empty log."""
     done("phase", "start", "--key", "k")
     done("phase", "fail", "--error", 'é "x"\t', "--category", "network")
     done("sprint", "create", "other", "--plan", "plan.yaml", "--sprint-dir", "other")
@@ -60,7 +60,7 @@ def test_the_same_log_comes_in(sprint: Path, empty: Path, done: Any) -> None:
 
 
 def test_standard_input_and_output(sprint: Path, empty: Path, done: Any) -> None:
-    """Without --out the lines go to standard output, and - reads standard input."""
+    """Without --out, lines go to standard output; - means standard input."""
     kept = os.dup(0)
     with (sprint / "log.jsonl").open("rb") as file:
         os.dup2(file.fileno(), 0)
@@ -73,7 +73,7 @@ def test_standard_input_and_output(sprint: Path, empty: Path, done: Any) -> None
 
 
 def changed(lines: list[bytes], number: int, old: str, new: str) -> list[bytes]:
-    """Return lines in which one of them holds something else."""
+    """Return lines in which one has a different content."""
     assert old.encode() in lines[number]
     return [
         one.replace(old.encode(), new.encode(), 1) if at == number else one
@@ -82,7 +82,7 @@ def changed(lines: list[bytes], number: int, old: str, new: str) -> list[bytes]:
 
 
 def forged(lines: list[bytes], **fields: Any) -> list[bytes]:
-    """Return the lines of a sound chain whose last event says something else."""
+    """Return the lines of a valid chain with a changed last event."""
     *_, before, last, _ = read_lines(lines, file="")
     assert isinstance(last, RecordedEvent)
     assert last.salt is not None
@@ -180,7 +180,7 @@ CASES: dict[str, tuple[Edit, str]] = {
 def test_nothing_comes_in_that_was_changed(
     exported: list[bytes], empty: Path, run: Any, name: str
 ) -> None:
-    """Anything but the very lines of an export is refused by line and leaves nothing."""
+    """Any change to an export's lines is refused by line, and nothing is left."""
     edit, said = CASES[name]
     (empty / "x.jsonl").write_bytes(b"".join(edit(exported)))
     result = run("store", "import", "x.jsonl")
@@ -193,7 +193,7 @@ def test_nothing_comes_in_that_was_changed(
 
 @pytest.mark.long
 def test_no_byte_can_be_changed(exported: list[bytes]) -> None:
-    """Whichever byte of an export is another one, it is refused."""
+    """Whichever byte of an export is changed, it is refused."""
     whole = b"".join(exported)
     for at in range(len(whole)):
         spoilt = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
@@ -207,7 +207,7 @@ def test_no_byte_can_be_changed(exported: list[bytes]) -> None:
 
 
 def test_only_into_an_empty_log(sprint: Path, exported: list[bytes], run: Any) -> None:
-    """A log with events in it takes none of another one."""
+    """A log with events refuses to import another log."""
     before = run("verify", "--json").json
     result = run("store", "import", "log.jsonl")
     assert result.code == 1
@@ -242,7 +242,7 @@ def test_never_writes_over_anything(sprint: Path, exported: list[bytes], run: An
 def test_one_sprint_can_be_checked_event_by_event(
     sprint: Path, exported: list[bytes], done: Any
 ) -> None:
-    """With --sprint each line has the hash before it, so that its own can be computed."""
+    """With --sprint, each line has the previous hash, so that its own can be computed."""
     lines = done("store", "export", "--sprint", "auth").out.splitlines()[1:-1]
     events = [json.loads(one) for one in lines]
     assert [event["version"] for event in events] == list(range(1, len(events) + 1))
@@ -267,7 +267,7 @@ def test_a_damaged_log_is_no_export(sprint: Path, run: Any) -> None:
 
 
 def test_an_erased_payload_travels(sprint: Path, tmp_path: Path) -> None:
-    """An event without payload has the same line again."""
+    """An event without payload is exported as the same line again."""
     with Workspace.open(sprint) as workspace:
         event = next(workspace.log.read())
     erased = structs.replace(event, payload=None, salt=None)

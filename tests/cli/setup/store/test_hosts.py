@@ -34,7 +34,7 @@ At = Callable[[str], Path]
 
 @pytest.fixture
 def url() -> str:
-    """Give the address of a new log."""
+    """Provide the address of a new log."""
     if reason := why_not(NEWEST):
         pytest.skip(reason)
     return server(NEWEST).new_url()
@@ -42,7 +42,7 @@ def url() -> str:
 
 @pytest.fixture
 def at(folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> At:
-    """Give what goes to a machine: its name, its home and its work tree."""
+    """Provide a function that switches to a machine: its name, home and work tree."""
     monkeypatch.setenv("SPRINTLOG_LOG", url)
 
     def go(host: str) -> Path:
@@ -60,7 +60,7 @@ def at(folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> At:
 
 @pytest.fixture
 def log(url: str, at: At, done: Run) -> Iterator[PostgresLog]:
-    """Give the log, which machine `one` made, with a sprint of two phases."""
+    """Provide the log, created by machine `one`, with a sprint of two phases."""
     tree = at("one")
     done("init")
     (tree / "plan.yaml").write_text(PLAN)
@@ -75,7 +75,7 @@ def types(done: Run) -> list[str]:
 
 
 def test_state_files_are_those_of_one_machine(log: PostgresLog, at: At, done: Run) -> None:
-    """Another one records in the sprint, and writes no file of it."""
+    """Another machine records in the sprint, but writes none of its files."""
     other = at("two")
     done("sprint", "start")
     assert not (other / "PROGRESS.yaml").exists()
@@ -88,7 +88,7 @@ def test_state_files_are_those_of_one_machine(log: PostgresLog, at: At, done: Ru
 def test_a_gate_checks_the_files_of_its_machine(
     url: str, at: At, done: Run, run: Run
 ) -> None:
-    """On another one it is refused, and the error names the right machine."""
+    """On another machine it is refused, and the error names the right one."""
     tree = at("one")
     done("init")
     (tree / "plan.yaml").write_text(GATED)
@@ -104,7 +104,7 @@ def test_a_gate_checks_the_files_of_its_machine(
 def test_a_restore_elsewhere_says_where_the_files_are(
     log: PostgresLog, at: At, done: Run, run: Run
 ) -> None:
-    """Files that were kept on one machine are not on another, which names it."""
+    """Files saved on one machine are not on another, and the error names the machine."""
     at("one")
     done("sprint", "start")
     taken = done("iteration", "snapshot", "--json").json["snapshot"]
@@ -133,7 +133,7 @@ def test_a_sprint_has_one_worker(log: PostgresLog, at: At, run: Run, done: Run) 
 def test_a_lost_machine_is_taken_over(
     log: PostgresLog, at: At, run: Run, done: Run
 ) -> None:
-    """Who died is seen by its last word; when its lease is over another one goes on."""
+    """A dead machine stops sending heartbeats; after its lease, another one continues."""
     kill_at_work(at("one"))
     at("two")
     seen = done("status", "--json").json["run"]
@@ -154,7 +154,7 @@ def test_a_lost_machine_is_taken_over(
 def test_a_machine_that_comes_back_records_nothing_more(
     log: PostgresLog, at: At, done: Run
 ) -> None:
-    """Cut off while its agent worked, it finds its lease lost: its late end is refused."""
+    """Cut off during its agent's work, it finds its lease lost: its late end is refused."""
     tree = at("one")
     loop = begin(tree)
     let_time_pass(log)
@@ -180,14 +180,14 @@ def begin(tree: Path) -> "subprocess.Popen[str]":
 
 
 def kill_at_work(tree: Path) -> None:
-    """Let a machine die while its agent works."""
+    """Kill a machine while its agent is working."""
     loop = begin(tree)
     loop.kill()
     loop.communicate(timeout=60)
 
 
 def let_time_pass(log: PostgresLog) -> None:
-    """Let every lease be over, as after a minute of silence."""
+    """Make every lease expire, as after a minute of silence."""
     with psycopg.connect(log.address.given, autocommit=True) as raw:
         raw.execute("UPDATE sprintlog.leases SET expires = now() - interval '1 second'")
 
@@ -196,7 +196,7 @@ def let_time_pass(log: PostgresLog) -> None:
 def test_a_name_of_a_machine_is_a_word(
     log: PostgresLog, at: At, run: Run, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
-    """What could be taken for something else is refused."""
+    """A name that could be mistaken for something else is refused."""
     monkeypatch.setenv("SPRINTLOG_HOST", named)
     refused = run("status")
     assert refused.code == 1

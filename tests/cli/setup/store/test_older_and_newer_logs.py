@@ -1,8 +1,8 @@
 """A log of an older version is read and continued; one of a newer version is refused.
 
-`fixtures/logs/schema-1.db` is a log written by the code when every event had its first
-shape. It is never written again. `saved-states.db` is a log as well; `saved-states.jsonl`
-has the states that earlier code saved of its sprint: a line for each format.
+`fixtures/logs/schema-1.db` is a log written when every event had its first shape. It is
+never written again. `saved-states.db` is also a log; `saved-states.jsonl` has the states
+that earlier code saved for its sprint, one line per format.
 """
 
 import base64
@@ -72,7 +72,7 @@ def old(folder: Path) -> Path:
 
 @pytest.fixture(params=["sprint-compiled", "sprint-dreamt"])
 def newer(old: Path, request: pytest.FixtureRequest) -> Path:
-    """Return a log whose last event only a newer version knows."""
+    """Return a log whose last event only a newer version can read."""
     with Workspace.open(old.parent.parent) as workspace:
         new_event = NewEvent(
             type=request.param,
@@ -98,7 +98,7 @@ def test_older_log_is_sound_and_says_the_same(old: Path, done: Any) -> None:
 def test_state_saved_by_other_code_is_not_read(
     folder: Path, done: Any, saved: dict[str, Any]
 ) -> None:
-    """What other code saved is thrown away: the log is sound, and answers as without it."""
+    """States saved by other code are ignored: the log is intact and answers as before."""
     database = folder / ".sprintlog" / "log.db"
     database.parent.mkdir(0o700)
     shutil.copyfile(SAVED.with_suffix(".db"), database)
@@ -114,7 +114,7 @@ def test_state_saved_by_other_code_is_not_read(
 
 
 def test_older_log_takes_further_events(old: Path, folder: Path, done: Any) -> None:
-    """New records follow in the chain; the older rows stay byte for byte."""
+    """New records continue the chain; the older rows stay byte for byte."""
     before = rows(old)
     done("phase", "complete", "--sprint", "auth", "--summary", "done")
     (folder / "more.yaml").write_text(PLAN)
@@ -129,7 +129,7 @@ def test_older_log_takes_further_events(old: Path, folder: Path, done: Any) -> N
 
 
 def test_new_plan_is_recorded_with_its_file(folder: Path, done: Any) -> None:
-    """`sprint create` keeps the plan's path in the work tree and its digest."""
+    """`sprint create` records the plan's path in the work tree and its digest."""
     (folder / "plans").mkdir()
     (folder / "plans" / "auth.yaml").write_text(PLAN)
     done("init")
@@ -190,7 +190,7 @@ def test_key_of_an_older_event_answers_again(old: Path, folder: Path, done: Any)
 
 
 def test_event_handed_in_has_todays_shape(old: Path, run: Any) -> None:
-    """Only what is stored is carried over; a caller gets today's fields named."""
+    """Only stored events are converted; a caller gets an error with current fields."""
     data = json.dumps({"document": BARE, "source": "x"})
     answer = run("append", "sprint-compiled", "--stream", "sprint/new", "--data", data)
     assert answer.code == 1
@@ -242,7 +242,7 @@ def change(database: Path, *statements: str) -> None:
 
 
 def test_tables_of_litestream_are_let_be(old: Path, run: Any, done: Any) -> None:
-    """What Litestream makes in a database it copies is no reason to refuse it."""
+    """Litestream's tables in a database are not a reason to refuse it."""
     done("rebuild")
     change(
         old,
@@ -300,7 +300,7 @@ def test_a_damaged_header_is_no_other_program(
 
 
 def test_an_empty_database_is_a_lost_log(old: Path, run: Any) -> None:
-    """A log of which nothing is left is not called a wrong path."""
+    """A completely lost log is not reported as a wrong path."""
     old.write_bytes(b"")
     answer = run("status")
     assert answer.code == 4
@@ -309,7 +309,7 @@ def test_an_empty_database_is_a_lost_log(old: Path, run: Any) -> None:
 
 
 def test_newer_event_is_shown_to_nobody(newer: Path, run: Any) -> None:
-    """`show event` refuses it as well, and `verify` names it."""
+    """`show event` also refuses it, and `verify` names it."""
     assert run("show", "event", EVENTS + 1).code == 4
     checked = run("verify")
     assert checked.code == 4

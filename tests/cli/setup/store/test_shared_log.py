@@ -12,7 +12,7 @@ from ...conftest import PLAN, Run
 
 @pytest.fixture(params=[NEWEST])
 def pg(request: pytest.FixtureRequest) -> Server:
-    """Give the server; without one nothing here can be tried."""
+    """Provide the server; these tests require one."""
     name: str = request.param
     if reason := why_not(name):
         pytest.skip(reason)
@@ -27,7 +27,7 @@ def url(pg: Server) -> str:
 
 @pytest.fixture
 def shared(folder: Path, url: str, done: Run) -> Path:
-    """Give a folder whose log is on the server, in which a sprint has started."""
+    """Provide a folder whose log is on the server, with a started sprint."""
     (folder / "plan.yaml").write_text(PLAN)
     done("init", "--log", url)
     done("sprint", "create", "auth", "--plan", "plan.yaml")
@@ -36,7 +36,7 @@ def shared(folder: Path, url: str, done: Run) -> Path:
 
 
 def elsewhere(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
-    """Go to the work tree of another machine."""
+    """Switch to the work tree of another machine."""
     other = folder.with_name(f"{folder.name}-elsewhere")
     (other / ".git").mkdir(parents=True)
     monkeypatch.chdir(other)
@@ -44,7 +44,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
 
 
 def test_a_whole_sprint_is_on_the_server(shared: Path, done: Run) -> None:
-    """Every command finds the log by its folder, and nothing of it is in a local file."""
+    """Every command finds the log by its folder, and no local file contains events."""
     done("phase", "start")
     done("phase", "complete", "--summary", "made")
     done("note", "said")
@@ -107,7 +107,7 @@ def test_the_environment_names_a_log(
 def test_a_log_that_is_not_there_is_not_joined(
     folder: Path, url: str, done: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A command that only asks makes no folder: `init` can still make the log."""
+    """A read command creates no folder, so that `init` can still create the log."""
     monkeypatch.setenv("SPRINTLOG_LOG", url)
     assert run("status").code == 3
     assert not (folder / ".sprintlog").exists()
@@ -153,7 +153,7 @@ def test_no_password_is_written_down(
 def test_a_password_of_the_environment_is_not_written_down(
     pg: Server, folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the folder keeps of an address has no secret in it."""
+    """The address stored in the folder contains no secret."""
     url = pg.new_url().replace("owner@", "owner:hunter2@")
     monkeypatch.setenv("SPRINTLOG_LOG", url)
     done("init")
@@ -174,7 +174,7 @@ def test_a_password_of_the_environment_is_not_written_down(
 def test_what_is_no_address_is_refused(
     folder: Path, run: Run, address: str, said: str
 ) -> None:
-    """The mistake is named, and nothing is made."""
+    """The mistake is named, and nothing is created."""
     refused = run("init", "--log", address)
     assert refused.code == 1
     assert said in refused.err
@@ -184,7 +184,7 @@ def test_what_is_no_address_is_refused(
 def test_a_log_in_the_folder_is_not_shadowed(
     sprint: Path, url: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a log of SQLite is, another one named is refused, with the way over."""
+    """If the folder has an SQLite log, another log is refused, with a remedy."""
     monkeypatch.setenv("SPRINTLOG_LOG", url)
     refused = run("status")
     assert refused.code == 1
@@ -194,7 +194,7 @@ def test_a_log_in_the_folder_is_not_shadowed(
 def test_a_folder_belongs_to_one_log(
     shared: Path, pg: Server, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another log named in its folder is refused: state files would be those of two."""
+    """Another log for its folder is refused: state files would belong to both."""
     monkeypatch.setenv("SPRINTLOG_LOG", pg.new_url())
     refused = run("status")
     assert refused.code == 1
@@ -202,7 +202,7 @@ def test_a_folder_belongs_to_one_log(
 
 
 def test_an_address_that_a_pull_brought_is_not_used(shared: Path, run: Run) -> None:
-    """A link in place of the file that names the log is not followed."""
+    """A link in place of the file with the log's address is not followed."""
     place = shared / ".sprintlog" / "log.url"
     place.rename(shared / "theirs")
     place.symlink_to(shared / "theirs")
@@ -212,7 +212,7 @@ def test_an_address_that_a_pull_brought_is_not_used(shared: Path, run: Run) -> N
 
 
 def test_uninstall_removes_what_is_of_this_machine(shared: Path, done: Run) -> None:
-    """The folder goes, and the log on the server stays."""
+    """The folder is removed, and the log on the server remains."""
     done("uninstall", "--yes", "--and-log")
     assert not (shared / ".sprintlog").exists()
 
@@ -220,7 +220,7 @@ def test_uninstall_removes_what_is_of_this_machine(shared: Path, done: Run) -> N
 def test_a_server_that_is_not_there_is_one_line(
     folder: Path, run: Run, tmp_path: Path
 ) -> None:
-    """The exit code is 1, with one sentence and a hint, and no folder is named a log."""
+    """The exit status is 1, with a one-sentence error and a hint."""
     refused = run("init", "--log", "postgresql://nowhere.invalid/db?log=a")
     assert refused.code == 1
     assert refused.err.count("error:") == 1
@@ -229,7 +229,7 @@ def test_a_server_that_is_not_there_is_one_line(
 
 
 def test_doctor_says_what_the_server_promises(shared: Path, done: Run) -> None:
-    """Settings, replication, role, clock, triggers and the newest events are looked at."""
+    """Settings, replication, role, clock, triggers and the newest events are checked."""
     checks = {one["check"]: one for one in done("doctor", "--json").json["checks"]}
     assert {*checks} >= {
         *("log", "durability", "replication", "role", "clock", "store", "chain")
@@ -260,7 +260,7 @@ def test_doctor_looks_at_what_is_here(shared: Path, done: Run, run: Run) -> None
 
 
 def test_a_backup_is_one_file(shared: Path, done: Run) -> None:
-    """The log on the server becomes one file of SQLite, checked like every backup."""
+    """The log on the server becomes one SQLite file, checked like every backup."""
     answer = done("store backup", "copy.db", "--json").json
     assert answer["events"] == len(done("log", "--json").lines)
     assert (shared / "copy.db").stat().st_mode & 0o777 == 0o600
@@ -268,7 +268,7 @@ def test_a_backup_is_one_file(shared: Path, done: Run) -> None:
 
 
 def test_a_server_that_forgets_is_said(pg: Server, folder: Path, done: Run) -> None:
-    """What the server's settings can cost say verify and backup, which succeed."""
+    """Both `verify` and `backup` report the risk of the server's settings, and succeed."""
     lost = "fsync off: acknowledged events can be lost"
     said = f"{lost} (`sprintlog doctor` explains)"
     (folder / "plan.yaml").write_text(PLAN)
@@ -280,6 +280,6 @@ def test_a_server_that_forgets_is_said(pg: Server, folder: Path, done: Run) -> N
 
 
 def test_a_server_that_keeps_its_word_is_not_spoken_of(shared: Path, done: Run) -> None:
-    """Where fsync is on and no standby is behind, neither says anything of the server."""
+    """With fsync on and no standby behind, neither mentions the server."""
     assert "remark" not in done("verify").out
     assert "risks" not in done("store backup", "copy.db", "--json").json

@@ -1,4 +1,4 @@
-"""A tree in which a secret is in all the places there are, and the search for it."""
+"""A tree with a secret in all possible places, and the search for it."""
 
 import gzip
 import zlib
@@ -20,7 +20,7 @@ LOG = ".git/sprintlog"
 
 
 def inflated(content: bytes) -> Iterator[bytes]:
-    """Yield bytes, and what git or gzip packed into them, also one in the other."""
+    """Yield bytes, and the data that git or gzip compressed into them, also nested."""
     yield content
     for begin, wbits in ((b"\x78", 15), (b"\x1f\x8b", 31)):
         start = content.find(begin)
@@ -34,7 +34,7 @@ def inflated(content: bytes) -> Iterator[bytes]:
 
 
 def holding(folder: Path, text: str) -> list[str]:
-    """Return the files of the log and the state files that hold a text in any form."""
+    """Return the files of the log and the state files that contain a text in any form."""
     quoted = text.replace('"', '\\"')
     forms = [form.encode() for form in (text, quoted, text.replace("'", "''"))]
     ours = [path for _, path in files_in(folder / LOG)]

@@ -38,7 +38,7 @@ def told(folder: Path, done: Run) -> Path:
 
 @pytest.fixture
 def early(told: Path) -> Iterator[Workspace]:
-    """Give a process that has read all of it."""
+    """Provide a process that has read everything."""
     with Workspace.open(told) as workspace:
         for number in range(EVERY):
             workspace.handle(AddNote(f"note {number}"), sprint_id="auth")
@@ -46,12 +46,12 @@ def early(told: Path) -> Iterator[Workspace]:
 
 
 def erase(done: Run) -> None:
-    """Erase the secret, in another process as it were."""
+    """Erase the secret, as another process would."""
     done("redact", "--text", SECRET, "--reason", "leaked", "--yes")
 
 
 def in_saved_states(workspace: Workspace) -> list[str]:
-    """Return where the log keeps a state that holds the secret."""
+    """Return where the log stores a state that contains the secret."""
     words = b"opensesame"
     return [*workspace.log.holding([words], ["checkpoints"])]
 
@@ -67,7 +67,7 @@ def test_a_state_from_before_is_not_saved(early: Workspace, done: Run) -> None:
 
 
 def test_a_reading_from_before_is_not_kept(early: Workspace, done: Run) -> None:
-    """Answers made from the events are not stored either."""
+    """Answers computed from the events are not stored either."""
     kept = KeptReading(early.log, DECISIONS, STREAM, Reading, meaning=0)
     erase(done)
     kept.keep(Reading(5))

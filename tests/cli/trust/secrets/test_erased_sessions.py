@@ -1,4 +1,4 @@
-"""Old sessions whose calls were erased, and everything that reads them afterwards."""
+"""Old sessions with erased calls, and everything that reads them afterwards."""
 
 import json
 import sqlite3
@@ -36,7 +36,7 @@ def call(name: str) -> bytes:
 
 @pytest.fixture
 def log(sprint: Path, done: Run) -> Path:
-    """Give the folder of a log with a sprint and a session, of which somebody asked."""
+    """Provide the folder of a log with a sprint and a session that was queried."""
     tell(sprint, of_session(hook_event_name="SessionStart", source="startup"))
     tell(sprint, *map(call, ("one", "two", "three")))
     tell(sprint, of_session(hook_event_name="SessionEnd", reason="exit"))
@@ -73,7 +73,7 @@ def test_calls_of_old_sessions_are_erased(log: Path, done: Run) -> None:
 
 
 def test_the_log_is_sound_and_says_what_went(log: Path, done: Run) -> None:
-    """`verify` and `doctor` find nothing wrong, and `log` shows the erasure and reason."""
+    """`verify` and `doctor` find no problem, and `log` shows the erasure and reason."""
     done(*ERASE, "--actor", "operator:me")
     assert done("verify", "--full", "--json").json["sound"]
     assert "sessions of agents: 1" in done("doctor").out
@@ -98,7 +98,7 @@ def test_sql_tells_of_calls_without_their_words(log: Path, done: Run) -> None:
 
 
 def test_a_copy_for_queries_that_is_left_is_made_anew(log: Path, done: Run) -> None:
-    """Where somebody died before the copy was removed, the next question does it."""
+    """If a process died before the copy was removed, the next query removes it."""
     copies = {path: path.read_bytes() for path in log.glob("query.db*")}
     done(*ERASE)
     for path, content in copies.items():

@@ -1,4 +1,4 @@
-"""Every door masks every form of a secret: all of them in one text, through each door."""
+"""Every entry point masks every form of a secret: all forms in one text."""
 
 import json
 import subprocess
@@ -72,7 +72,7 @@ def messages(text: str) -> Iterator[dict[str, Any]]:
 
 
 def by_hooks(told: Path, run: Run) -> None:
-    """Hand a hook each secret in each field: the log takes some, others wait in a file."""
+    """Pass each secret to a hook in each field: some are recorded, others spooled."""
     for number, (text, _) in enumerate(EXAMPLES):
         call_, read, *others = messages(text)
         hook(told, read if number % 2 else call_, waits=number % 3 == 0)
@@ -108,7 +108,7 @@ def by_wrap(told: Path, run: Run) -> None:
 
 
 def by_library(told: Path, run: Run) -> None:
-    """Call the library, secrets around the event and names of values among them."""
+    """Call the library, with secrets in envelopes and names of values."""
     with sprintlog.open(told) as workspace:
         workspace.handle(AddNote(ALL), sprint_id="auth")
         for text, _ in EXAMPLES:
@@ -131,7 +131,7 @@ def by_mcp(told: Path, run: Run) -> None:
 
 
 def pieces(longest: int) -> Iterator[str]:
-    """Yield texts of at most so many characters that hold all examples together."""
+    """Yield texts of limited length that contain all examples together."""
     held = ""
     for text, _ in EXAMPLES:
         if len(held) + len(text) >= longest:
@@ -226,7 +226,7 @@ DOORS: dict[str, Callable[[Path, Run], object]] = {
 
 @pytest.mark.parametrize("door", DOORS)
 def test_no_form_passes_a_door(told: Path, run: Run, door: str) -> None:
-    """Whatever the form of a secret and the door that it enters by, no file holds it."""
+    """Whatever a secret's form and entry point, no file contains it."""
     for name, content in FILES.items():
         (told / name).write_text(content)
     before = len(run("log", "--all", "--json").lines)

@@ -1,4 +1,4 @@
-"""The registry of what keeps text: nothing is kept in a place that it does not know."""
+"""The registry of stored text: no text is stored in an unknown place."""
 
 import sys
 import zlib
@@ -108,14 +108,14 @@ def workspace(told: Path) -> Iterator[Workspace]:
 
 
 def take_notes(folder: Path) -> None:
-    """Record as many events as it takes until a state is saved."""
+    """Record events until a state is saved."""
     with sprintlog.open(folder) as workspace:
         for number in range(EVERY):
             workspace.handle(AddNote(str(number)), sprint_id="auth")
 
 
 def holds(path: Path) -> bool:
-    """Return whether a file contains the secret in some form, also compressed."""
+    """Return whether a file contains the secret in some form, even compressed."""
     content = path.read_bytes()
     texts = [content]
     for start in range(len(content)):
@@ -146,7 +146,7 @@ def missed(workspace: Workspace) -> list[str]:
 
 
 def test_all_that_holds_a_text_is_found(workspace: Workspace) -> None:
-    """Every file that holds a secret belongs to an entry, and its entry finds it."""
+    """Every file with a secret belongs to an entry, which finds the secret."""
     assert missed(workspace) == []
     found = {entry.name for entry in KEPT_TEXT if entry.scan(workspace, Needle(SECRET))}
     assert found == {entry.name for entry in KEPT_TEXT} - {
@@ -170,20 +170,20 @@ def test_what_is_not_in_the_registry_is_noticed(
 
 
 def test_a_new_file_beside_the_log_must_belong_to_an_entry(workspace: Workspace) -> None:
-    """A file in the log's folder that no entry knows is noticed, whatever it holds."""
+    """An unregistered file in the log's folder is detected, whatever its content."""
     put(workspace.location.folder / "attic/0001", b"nothing")
     assert missed(workspace) == ["attic/0001 belongs to nothing"]
     assert entry_of("edits/PROGRESS-0123.yaml") is not None
 
 
 def test_every_table_of_the_log_belongs_to_an_entry(workspace: Workspace) -> None:
-    """The tables of the log's database are those of the entries, each of one."""
+    """Each table of the log's database belongs to exactly one entry."""
     tables = [name for entry in KEPT_TEXT for name in getattr(entry, "tables", ())]
     assert sorted(tables) == workspace.log.parts()
 
 
 def test_what_is_erased_is_gone_and_what_is_left_says_why(workspace: Workspace) -> None:
-    """Each entry finds afterwards what it said is left, and only with a reason."""
+    """Each entry then finds what it reported as remaining, with a reason."""
     needle = Needle(SECRET)
     left = {}
     for entry in KEPT_TEXT:
@@ -202,7 +202,7 @@ def test_what_is_erased_is_gone_and_what_is_left_says_why(workspace: Workspace) 
 def test_what_waits_in_the_persons_folder_is_found(
     workspace: Workspace, tmp_path: Path
 ) -> None:
-    """Events that wait outside of the log's folder, since it was read-only, are known."""
+    """Events spooled outside the log's folder, because it was read-only, are included."""
     workspace.environment = {"XDG_STATE_HOME": str(tmp_path / "state")}
     _, elsewhere = spool_folders(workspace.location, workspace.environment)
     put(elsewhere / "0123", SECRET.encode())

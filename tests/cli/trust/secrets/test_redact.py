@@ -52,7 +52,7 @@ def test_a_second_time_changes_nothing(told: Path, done: Run) -> None:
 
 
 def test_only_shown_nothing_is_changed(told: Path, done: Run) -> None:
-    """--dry-run names events and places, and leaves all of them."""
+    """--dry-run names events and places, and changes nothing."""
     before = holding(told, SECRET)
     shown = done(
         "redact", "--text", SECRET, "--reason", "leaked", "--dry-run", "--json"
@@ -98,7 +98,7 @@ def test_what_cannot_be_meant_is_refused(
 
 @pytest.mark.long
 def test_a_snapshot_is_made_anew_and_restores_follow(told: Path, done: Run) -> None:
-    """The files come back without the text, by the old name and after a rollback."""
+    """Files are restored without the text, by the old name and after a rollback."""
     answer = redact(done)
     ((old, new),) = answer["snapshots"].items()  # type: ignore[attr-defined]
     files = done("show", "iteration", "1", "--files", "--json").json
@@ -145,7 +145,7 @@ def test_all_that_asks_about_the_past_goes_on(told: Path, done: Run) -> None:
 def test_it_goes_out_and_comes_in_with_the_gap(
     told: Path, done: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An export keeps the gap and can be taken in; a remainder that was changed cannot."""
+    """An export with the gap can be imported, but not with a changed remainder."""
     redact(done)
     file = tmp_path.with_name(f"{tmp_path.name}.jsonl")
     done("store export", "--out", str(file))
@@ -169,7 +169,7 @@ def test_it_goes_out_and_comes_in_with_the_gap(
 
 
 def test_a_changed_remainder_is_damage(told: Path, done: Run, run: Run) -> None:
-    """The erased text cannot be replaced by another one."""
+    """The erased text cannot be replaced with different text."""
     import sqlite3
 
     redact(done)
@@ -232,7 +232,7 @@ def test_a_whole_sprint(told: Path, done: Run) -> None:
 
 
 def test_a_pattern(told: Path, done: Run) -> None:
-    """Whatever matches is erased, wherever it is."""
+    """All matches are erased, wherever they are."""
     done("redact", "--pattern", 'open[a-z]+" \\d{4}', "--reason", "leaked", "--yes")
     assert holding(told, 'opensesame" 4711') == []
 

@@ -1,4 +1,4 @@
-"""`sprintlog redact` and everything that it meets: trees, imports, sessions, copies."""
+"""`sprintlog redact` in all situations: trees, imports, sessions, copies."""
 
 import json
 import os
@@ -37,13 +37,13 @@ def begun(folder: Path, done: Run) -> Path:
 
 
 def text_in(place: Path) -> list[str]:
-    """Return the files below a folder that hold the word plainly."""
+    """Return the files below a folder that contain the word verbatim."""
     found = (path for path in place.rglob("*") if path.is_file())
     return [path.name for path in found if WORD.encode() in path.read_bytes()]
 
 
 def test_two_work_trees(begun: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The state file of another tree is named, with the command that ends it there."""
+    """The state file of another tree is named, with the command that clears it there."""
     other = begun.with_name(f"{begun.name}-other")
     git(begun, "worktree", "add", "-q", str(other))
     monkeypatch.chdir(other)
@@ -68,7 +68,7 @@ def test_two_work_trees(begun: Path, done: Run, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_an_imported_document(begun: Path, done: Run, run: Run) -> None:
-    """An import is a plan: refused alone, erased with its whole sprint."""
+    """An import is a plan: refused alone, erased with its complete sprint."""
     theirs = begun / "theirs" / "PROGRESS.yaml"
     put(
         theirs,
@@ -99,7 +99,7 @@ def call(number: int) -> bytes:
 
 
 def test_sessions(begun: Path, done: Run) -> None:
-    """What an agent did is erased, that it did stays, and the session goes on."""
+    """An agent's texts are erased, its actions remain, and the session continues."""
     tell(begun, call(1), call(2))
     assert done("redact", *SAID).json["erased"] == 2
     tell(begun, json.dumps({**json.loads(call(3)), "tool_input": {}}).encode())
@@ -110,7 +110,7 @@ def test_sessions(begun: Path, done: Run) -> None:
 
 
 def test_events_that_wait(begun: Path, done: Run) -> None:
-    """A call that no log took in yet is not taken in later with its words."""
+    """A spooled call is not imported later with its text."""
     held = sqlite3.connect(begun / LOG / "log.db", isolation_level=None)
     held.execute("BEGIN IMMEDIATE")
     tell(begun, call(1))
@@ -141,7 +141,7 @@ def test_a_run_under_way(begun: Path, done: Run) -> None:
 
 
 def test_a_fork_says_the_same(begun: Path, done: Run) -> None:
-    """The events that a fork took over are erased with those they were taken from."""
+    """Events copied into a fork are erased together with their originals."""
     done("note", f"it is {WORD}")
     done("fork", "again", "--from", "version:3", "--sprint-dir", "again")
     assert done("redact", *SAID).json["erased"] == 2
@@ -152,7 +152,7 @@ def test_a_fork_says_the_same(begun: Path, done: Run) -> None:
 
 
 def test_a_copy_from_before(begun: Path, done: Run, run: Run) -> None:
-    """A backup with erased text is reported, each time; a new one has the gap."""
+    """A backup with erased text is reported each time; a new one has the gap."""
     done("note", f"it is {WORD}")
     there = begun.with_name(f"{begun.name}-copy")
     done("store copy", ".", str(there))
@@ -170,7 +170,7 @@ def test_a_copy_from_before(begun: Path, done: Run, run: Run) -> None:
 
 
 def test_backups(begun: Path, done: Run) -> None:
-    """A backup made afterwards has the gap and is whole; one from before is not touched."""
+    """A later backup has the gap and is complete; an earlier one is not changed."""
     done("note", f"it is {WORD}")
     before, after = (begun.with_name(f"{begun.name}-{n}.db") for n in ("before", "after"))
     done("store backup", str(before))
@@ -195,7 +195,7 @@ def test_backups(begun: Path, done: Run) -> None:
 
 
 def test_out_by_a_pipe_and_in(begun: Path, done: Run) -> None:
-    """`store export | store import -` carries the gap over, and both are the same log."""
+    """`store export | store import -` preserves the gap, and both logs are equal."""
     done("note", f"it is {WORD}")
     done("redact", *SAID)
     tree = begun.with_name(f"{begun.name}-piped")

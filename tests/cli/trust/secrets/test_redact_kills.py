@@ -56,7 +56,7 @@ os._exit(0)
 
 @pytest.mark.long
 def test_killed_anywhere_the_next_command_finishes(told: Path, done: Run) -> None:
-    """Whatever line it dies at, it was not begun, or the next command finishes it."""
+    """At whatever line it dies, it has not started, or the next command finishes it."""
     whole = told.parent / "whole"
     shutil.copytree(told, whole, symlinks=True)
     found = set()
@@ -78,7 +78,7 @@ def test_killed_anywhere_the_next_command_finishes(told: Path, done: Run) -> Non
 
 
 def test_a_note_that_is_not_ours_is_left(told: Path, done: Run) -> None:
-    """An incomplete file begins nothing."""
+    """An incomplete file starts nothing."""
     put(told / LOG / "redaction", b"{}")
     done("status", "--sprint", "auth")
     assert holding(told, SECRET)
@@ -98,7 +98,7 @@ def begun(folder: Path) -> None:
 
 
 def test_the_library_finishes_too(told: Path) -> None:
-    """Opening the log from Python finds nothing half erased."""
+    """Opening the log from Python finishes an interrupted redaction."""
     begun(told)
     assert holding(told, SECRET)
     sprintlog.open(told).close()
@@ -109,7 +109,7 @@ def test_the_library_finishes_too(told: Path) -> None:
 def test_what_cannot_be_finished_is_reported(
     told: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Commands go on with a warning, the library refuses; with git it is finished."""
+    """Commands continue with a warning, the library refuses; with git it is finished."""
     begun(told)
     with monkeypatch.context() as without_git:
         without_git.setenv("PATH", "/nowhere")
@@ -131,7 +131,7 @@ def test_what_cannot_be_finished_is_reported(
 def test_texts_of_any_length(
     folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch, size: int, mode: str
 ) -> None:
-    """Whether it is on one page or on many, no part of it stays in any file."""
+    """Whether it is on one page or on many, no part of it remains in any file."""
     if mode == "rollback":
         monkeypatch.setattr(journal_mode, "LOCAL", frozenset())
     put(folder / "plan.yaml", PLAN.encode())

@@ -40,7 +40,7 @@ def test_every_place_is_named(leaky: Path, run: Run) -> None:
 
 
 def test_what_a_name_tells_is_found(leaky: Path, run: Run, done: Run) -> None:
-    """A public rule finds what is not masked on the way in; no secret is in an excerpt."""
+    """A public rule finds unmasked secrets, and no excerpt contains a secret."""
     key = "a1b2c3d4" * 4
     line = f"TOKEN={TOKEN} ALGOLIA_API_KEY={key} and {TOKEN[:-1]}2"
     done("note", line, "--no-mask")
@@ -54,7 +54,7 @@ def test_what_a_name_tells_is_found(leaky: Path, run: Run, done: Run) -> None:
 
 
 def test_what_it_names_can_be_erased(leaky: Path, run: Run, done: Run) -> None:
-    """After the redaction that it hints at nothing is found."""
+    """After the suggested redaction, nothing is found."""
     done("redact", "--text", TOKEN, "--reason", "a token", "--yes")
     assert done("scan", "--json").json == []
     assert "0 secrets found" in done("scan").out

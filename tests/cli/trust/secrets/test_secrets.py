@@ -1,4 +1,4 @@
-"""No way into a log lets a secret in: not a word that is typed, a file, an output."""
+"""No entry point lets a secret into a log: arguments, files and output are masked."""
 
 import json
 import subprocess
@@ -96,7 +96,7 @@ def told(folder: Path, done: Run) -> Path:
 
 
 def kept(folder: Path, *, without: tuple[str, ...] = ()) -> list[str]:
-    """Return which files of the log's folder hold the secret, in their names or bytes."""
+    """Return the files in the log's folder with the secret in their names or bytes."""
     log = folder / ".sprintlog"
     return [
         path.relative_to(log).as_posix()
@@ -108,7 +108,7 @@ def kept(folder: Path, *, without: tuple[str, ...] = ()) -> list[str]:
 
 
 def typed(name: str, command: click.Command) -> Iterator[list[str]]:
-    """Yield command lines of a command with a secret in one place each."""
+    """Yield a command's command lines, each with a secret in one position."""
     words = [*EXAMPLES.get(name, ())]
     arguments = [one for one in command.params if isinstance(one, click.Argument)]
     options = [one for one in command.params if isinstance(one, click.Option)]
@@ -296,7 +296,7 @@ NOTHING_OF_IT = {"plan with mistakes", "requests", "report", "broken report", "m
 
 
 def test_what_wrap_sees_is_not_kept(told: Path) -> None:
-    """Command, both outputs and the measurement of a wrapped command are masked."""
+    """The command, both outputs and the measurement of a wrapped command are masked."""
     script = f"echo {SECRET}; echo {SECRET} >&2; exit 3"
     words = ("wrap", "--measure", f"echo {SECRET}; false", "--", "sh", "-c", script)
     command = [sys.executable, "-m", "sprintlog.cli", *words]
@@ -306,7 +306,7 @@ def test_what_wrap_sees_is_not_kept(told: Path) -> None:
 
 
 def test_lines_on_standard_input(told: Path) -> None:
-    """A line of `append` is masked in all its fields, also one that is refused."""
+    """A line of `append` is masked in all its fields, even if it is refused."""
     lines = [
         {"type": "note-added", "data": {"text": SECRET}, "key": SECRET},
         {"type": "note-added", "data": {"text": SECRET}, "actor": f"agent:{SECRET}"},
@@ -328,7 +328,7 @@ def test_lines_on_standard_input(told: Path) -> None:
 
 
 def test_the_same_key_is_found_again(told: Path, done: Run) -> None:
-    """A key with a secret in it is kept masked, and still answers a second time."""
+    """A key with a secret is stored masked, and is still recognized."""
     first = done("note", "x", "--key", f"k-{SECRET}", "--json").json
     assert done("note", "x", "--key", f"k-{SECRET}", "--json").json["id"] == first["id"]
 
