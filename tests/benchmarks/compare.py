@@ -56,7 +56,7 @@ class Compared(NamedTuple):
 
 
 def main() -> int:
-    """Compare the requested rows, and print each result as soon as it is available."""
+    """Compare the requested rows, and print each result immediately."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("base", metavar="BASE", help="the commit to compare with")
     parser.add_argument(

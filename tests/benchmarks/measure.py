@@ -74,7 +74,7 @@ class Skip(Exception):  # noqa: N818 - not an error
 
 
 class Sides(NamedTuple):
-    """The seconds per unit on either side, and the ratio of ours to theirs in two ways."""
+    """The seconds per unit on either side, and two ratios of our time to theirs."""
 
     ours: float
     theirs: float

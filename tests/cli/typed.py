@@ -56,7 +56,7 @@ def commands_in(text: str) -> list[list[str]]:
 
 
 def _filled(command: click.Command, word: str) -> str:
-    """Return a word, or a point if a message inserts one where a point is needed."""
+    """Return a word, or a point if a message inserts a required point."""
     points = any(p.name in ("to", "of") for p in command.params)
     return "version:1" if word == HOLE and points else word
 

@@ -126,7 +126,7 @@ def test_every_event_is_read(log: Path, done: Run, format_: str) -> None:
 
 
 def test_spans_are_read(log: Path, done: Run) -> None:
-    """Discarded work is included, as it was paid for; erased text is marked and absent."""
+    """Discarded work was paid for and is included; erased text is marked and absent."""
     said = piped(log, "otlp-json", "--sprint", "auth")
     marks = Counter(tuple(one) for _, found, _ in said for one in found)
     assert marks[False, True] == 3

@@ -51,7 +51,7 @@ def test_records_the_same_command_only_once(sprint: Path, done: Any) -> None:
 
 
 def test_refuses_with_the_state_and_what_is_allowed(sprint: Path, run: Any) -> None:
-    """A refused command ends with 1, names state and allowed commands, changes nothing."""
+    """A refusal exits with 1, names status and allowed commands, and changes nothing."""
     before = (sprint / "PROGRESS.yaml").read_bytes()
     result = run("phase", "complete", "setup", "--json")
     error = json.loads(result.err)

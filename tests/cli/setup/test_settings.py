@@ -172,7 +172,7 @@ def test_run_works_with_the_command_of_the_file(sprint: Path, run: Run, done: Ru
 
 
 def test_measuring_is_what_the_file_says(sprint: Path, done: Run) -> None:
-    """`--measure` runs and reads what it specifies; options take precedence."""
+    """`--measure` uses its commands and reports; options take precedence."""
     cases = "".join(f'<testcase name=\\"{name}\\"/>' for name in "ab")
     report = f'<testsuite tests=\\"2\\">{cases}</testsuite>'
     say(

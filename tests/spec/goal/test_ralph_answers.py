@@ -75,7 +75,7 @@ def test_the_goal_is_reached() -> None:
 def test_nothing_else_counts_as_success(
     fields: dict[str, object], status: str, error: str
 ) -> None:
-    """An unknown status is no success: the outcome is unknown, and the status named."""
+    """With an unknown status the outcome is unknown, and the status is named."""
     found = read(said(**fields))
     assert found.status == status
     assert error in (found.reason or found.error or "")

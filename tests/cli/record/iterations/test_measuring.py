@@ -260,7 +260,7 @@ def test_records_an_answer_once(measured: Path, done: Run) -> None:
 
 
 def test_answers_a_key_with_the_first_advice(measured: Path, done: Run, run: Run) -> None:
-    """A key returns what was recorded with it, even if the state has changed."""
+    """A key returns the recorded advice, even if the state has changed."""
     done("iteration decide", "--key", "k")
     done("rollback", "best")
     again = run("iteration decide", "--key", "k", "--exit-code")

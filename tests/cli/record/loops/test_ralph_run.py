@@ -1,4 +1,4 @@
-"""`run` with a goal: iterations, and what is recorded, shown and requested."""
+"""`run` with a goal: iterations, records, output and stops."""
 
 import json
 import os
