@@ -1,6 +1,6 @@
 """The base class of all commands: argument structs with a pure function that decides.
 
-It also checks the format of actors, and computes the digests for idempotency keys.
+This module also checks the format of actors, and computes the digests for idempotency keys.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -41,7 +41,7 @@ class Command(msgspec.Struct, frozen=True, tag_field="type", tag=kebab):
         return str(cls.__struct_config__.tag)
 
     def decide(self, state: Any, at: str, /) -> list[Event]:
-        """Return the command's events at a time; raise an error if it is refused.
+        """Return the command's events at a given time; raise an error if it is refused.
 
         This is a pure function of the command, the state and the time.
         """
@@ -71,8 +71,8 @@ class GivenArguments(dict[str, Any]):
 class KeyDigest(bytes):
     """The digest of a command and its arguments, stored with an idempotency key.
 
-    Arguments with default values are omitted, so that a field that a later version adds
-    with a default does not change the digest.
+    Arguments with default values are omitted, so that adding a field with a default value
+    in a later version does not change the digest.
     """
 
     older: Iterator[bytes] = iter(())
@@ -95,7 +95,7 @@ def check_actor(actor: str) -> str:
 def decided(
     decide: Command | Callable[[Any, str], list[Event]], state: Any, at: str
 ) -> list[Event]:
-    """Return the events of a command or an equivalent function.
+    """Return the events from a command or an equivalent function.
 
     Raise `InvalidInputError` if the reason, error or details are an empty string.
     """
@@ -111,7 +111,7 @@ def check_types(command: Command) -> None:
     """Raise `InvalidInputError` naming the first field whose value has the wrong type.
 
     Python does not check argument types, and checking them takes as long as deciding, so
-    call this only after a decision has failed.
+    this function should be called only after a decision has failed.
     """
     kind = type(command).__name__
     hint = f"`sprintlog schema commands` has the fields of {kind}"
@@ -160,7 +160,7 @@ def digest_of(name: str, arguments: Mapping[str, Any]) -> KeyDigest:
 
 
 def digest(command: Command) -> KeyDigest:
-    """Return the digest of a command, which is stored with its idempotency key."""
+    """Return a command's digest, which is stored with its idempotency key."""
     return digest_of(command.name(), arguments_of(command))
 
 

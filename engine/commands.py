@@ -14,7 +14,7 @@ OF_THE_JOURNAL = (rules,)
 
 @cache
 def registered() -> dict[str, type[Command]]:
-    """Return all commands by name, in order of name."""
+    """Return a mapping from name to command, sorted by name."""
     found = {
         struct.name(): struct
         for topic in (*OF_SPRINTS, *OF_THE_JOURNAL)
@@ -27,7 +27,7 @@ def registered() -> dict[str, type[Command]]:
 
 
 def schemas() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return each command's JSON Schema by name, and the shared definitions."""
+    """Return the commands' JSON Schemas by name, and their shared definitions."""
     every = registered()
     found, parts = msgspec.json.schema_components(
         every.values(), ref_template="#/$defs/{name}"

@@ -10,7 +10,7 @@ RESCUE = "`sprintlog doctor --salvage FOLDER` saves what is sound, or restore a 
 class SprintlogError(Exception):
     """The base class of all errors in this package; `--json` prints `fields`.
 
-    `unknown` contains an unknown word and the known ones, so that the closest can be
+    `unknown` contains an unknown word and the known words, so that the closest word can be
     suggested.
     """
 
@@ -76,7 +76,7 @@ class InvalidInputError(RefusedError):
 def wrong_type_error(
     error: Exception, what: str, *, field: str | None = None, hint: str | None = None
 ) -> InvalidInputError:
-    """Return a msgspec error as an error that names the field."""
+    """Convert a msgspec error to an error that names the field."""
     problem, _, where = str(error).partition(" - at `$")
     problem = f"{problem[:1].lower()}{problem[1:]}, in {what}"
     return InvalidInputError(problem, field=field or where.strip("`.") or None, hint=hint)
@@ -114,7 +114,7 @@ class KeyConflictError(SprintlogError):
 
 
 class BusyError(SprintlogError):
-    """Another process held the log for longer than the maximum wait."""
+    """Another process held the log for longer than the wait limit."""
 
     kind = "conflict"
 
@@ -144,6 +144,6 @@ class NewerVersionError(UnreadableError):
 
 
 class ExtensionError(SprintlogError):
-    """An extension failed; the message names it."""
+    """An extension failed; the message names the extension."""
 
     kind = "extension"

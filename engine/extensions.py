@@ -1,6 +1,6 @@
 """Extensions: packages with entry points, loaded when they are named.
 
-Only commands that name something unknown, or that list extensions, search for them.
+The search for extensions runs only in commands that list them or name something unknown.
 """
 
 import os
@@ -42,7 +42,7 @@ class Extension(NamedTuple):
 
 
 def installed(kind: str | None = None) -> list[Extension]:
-    """Return the installed extensions of one kind or all kinds, without importing them."""
+    """Return the installed extensions of one kind or all kinds, without importing any."""
     # Imported here: it reads all installed packages.
     from importlib.metadata import distributions
 
@@ -63,7 +63,7 @@ def installed(kind: str | None = None) -> list[Extension]:
 
 
 def _safe_path() -> list[str]:
-    """Return the search path for packages, without the current folder."""
+    """Return the package search path without the current folder."""
     try:
         here = os.path.realpath(os.getcwd())
     except OSError:
@@ -72,7 +72,10 @@ def _safe_path() -> list[str]:
 
 
 def find(kind: str, name: str) -> Extension:
-    """Return an extension; raise `NotFoundError` for no match, `ExtensionError` for two."""
+    """Return an extension.
+
+    Raise `NotFoundError` if none matches, and `ExtensionError` if several do.
+    """
     known = installed(kind)
     found = [one for one in known if one.name == name]
     if not found:
@@ -101,10 +104,10 @@ def load(extension: Extension) -> Any:
 
 @contextmanager
 def named(extension: Extension) -> Iterator[None]:
-    """Run an extension's code within the block, and name the extension in errors.
+    """Run an extension's code within the block, naming the extension in errors.
 
-    Its output is redirected to standard error, so that it cannot corrupt the command's
-    output.
+    The code's output is redirected to standard error, so that it cannot corrupt the
+    command's output.
     """
     try:
         with redirect_stdout(sys.stderr):

@@ -54,7 +54,7 @@ def install_command(extra: str) -> str:
 
 
 def _requirements(receipt: str) -> Iterator[str]:
-    """Yield the paths or requirements that uv installed as a tool, sprintlog first."""
+    """Yield the paths or requirements in uv's tool receipt, starting with sprintlog."""
     with open(receipt, "rb") as file:
         found = tomllib.load(file)["tool"]["requirements"]
     for one in found:

@@ -1,8 +1,8 @@
-"""SHA-256 without loading the library behind `hashlib` if little data is hashed.
+"""SHA-256 without loading the library behind `hashlib` to hash a small amount of data.
 
 Loading the library takes as long as hashing a megabyte without it; `hash_much` loads it
-before large amounts of data. Callers must use `hashes.sha256(…)` and not store the
-function.
+before large amounts of data are hashed. Callers must use `hashes.sha256(…)` and must not
+store the function.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Masking of secrets: tokens in known formats are replaced before a text is recorded.
+"""Masking of secrets: tokens in known formats are replaced before text is recorded.
 
 An append-only log deletes nothing, so secrets must not be recorded. Only formats that are
 unmistakably tokens are included: `masking_forms.toml` defines them, with examples, and
@@ -94,7 +94,7 @@ everywhere."""
 
 
 class Form(NamedTuple):
-    """A secret's format, which `python -m tests.docs.generate` reads from the TOML file."""
+    """A secret's format; `python -m tests.docs.generate` reads it from the TOML file."""
 
     name: str
     words: tuple[str, ...]
@@ -119,7 +119,7 @@ _ESCAPES = r"\n", r"\t", r"\r", r"\f", r"\b"
 def mask(text: str) -> str:
     """Return the text with each known secret replaced by `[masked: FORMAT, DIGEST]`.
 
-    Escape sequences are removed from a text that contains a secret, because they might
+    If the text contains a secret, its escape sequences are removed, because they might
     split the secret.
     """
     if ESCAPE in text:
@@ -137,9 +137,9 @@ def mask(text: str) -> str:
 
 
 def may_hold_secret(payload: str) -> bool:
-    r"""Return whether a JSON text might contain a secret; most texts cannot.
+    r"""Return whether JSON text might contain a secret; most JSON text cannot.
 
-    JSON does not escape the characters in tokens and their key words. Escapes such as `\n`,
+    JSON does not escape the characters in tokens and their keywords. Escapes such as `\n`,
     whose letter would look like part of a token, are ignored.
     """
     if "\\" in payload:
@@ -151,7 +151,7 @@ def may_hold_secret(payload: str) -> bool:
 
 
 def secrets_in(text: str) -> list[tuple[str, int, int]]:
-    """Return the format, start and end of each secret in a text."""
+    """Return the format, start and end of each secret in the text."""
     found = [
         (form.name, _start(found), found.end())
         for form in _forms_in(text)
@@ -172,12 +172,12 @@ def secrets_in(text: str) -> list[tuple[str, int, int]]:
 
 
 def masked_spans(text: str) -> list[tuple[int, int]]:
-    """Return the start and end of each secret in a text."""
+    """Return the start and end of each secret in the text."""
     return [(start, end) for _, start, end in secrets_in(text)]
 
 
 def _forms_in(text: str) -> list[Form]:
-    """Return the formats, in order, that might occur in a text."""
+    """Return the formats that might occur in the text, in order."""
     runs, met = "", [stem for stem in SHORT if stem in text]
     if places := [*_runs(text)]:
         runs = "\n".join({text[start:end] for start, end in places})
@@ -200,7 +200,7 @@ def _forms_in(text: str) -> list[Form]:
 
 @cache
 def forms() -> list[Form]:
-    """Return all formats; they are loaded when a text contains a format's key word."""
+    """Return all formats, which are loaded when text first contains a format's keyword."""
     # Imported here, because it is almost never required.
     from .own_files import own_text
 
@@ -290,12 +290,12 @@ def _replacement(form: str, *, is_chosen: bool) -> Callable[[re.Match[str]], str
 
 
 def _start(found: re.Match[str]) -> int:
-    """Return the start of a secret, after the required prefix of its format."""
+    """Return the start of a secret, which follows any prefix that its format requires."""
     return found.end("before") if found.re.groups else found.start()
 
 
 def cut(text: str, length: int) -> str:
-    """Return the start of a text; a secret that the cut would split is omitted."""
+    """Return the start of the text, omitting any secret that would be split."""
     if len(text) <= length:
         return text
     for first, last in sorted(masked_spans(text), reverse=True):
@@ -304,7 +304,7 @@ def cut(text: str, length: int) -> str:
 
 
 def mask_all(value: Any) -> Any:
-    """Return a JSON value or a part of an event, with all texts in it masked."""
+    """Return a JSON value or part of an event, with all strings in it masked."""
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, list):

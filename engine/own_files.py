@@ -1,7 +1,8 @@
 """sprintlog's own files, kept in memory since the process started (ADR 0009).
 
-An upgrade may replace or delete them at any time. The import finder for sprintlog's modules
-keeps them; a library without such a finder keeps nothing.
+An upgrade may replace or delete the files at any time. The import finder for sprintlog's
+modules keeps them; if sprintlog is used as a library without such a finder, nothing is
+kept.
 """
 
 import sys

@@ -24,7 +24,7 @@ _SPELT = re.compile(
 
 
 def readable(text: str) -> str:
-    r"""Return the text with each byte that is not UTF-8 written like `\xe9`."""
+    r"""Return the text with each byte that is not UTF-8 escaped, for example as `\xe9`."""
     return _HALF.sub(lambda half: "\\" + _spelt(half[0]), text)
 
 
@@ -56,7 +56,7 @@ def originals(content: bytes) -> Any:
 
 
 def quoted(text: str) -> str:
-    r"""Return the text quoted for a shell, like `$'caf\xe9'` if it is not UTF-8."""
+    r"""Return the text quoted for a shell, in the form `$'caf\xe9'` if it is not UTF-8."""
     if not _HALF.search(text):
         return quote(text)
     escaped = text.replace("\\", r"\\").replace("'", r"\'")
@@ -64,13 +64,13 @@ def quoted(text: str) -> str:
 
 
 def check_utf8(text: str, field: str) -> None:
-    """Raise `InvalidInputError` naming the field if the text is not UTF-8."""
+    """Raise `InvalidInputError`, naming the field, if the text is not UTF-8."""
     if _HALF.search(text):
         raise InvalidInputError(_NOT_UTF8, field=field)
 
 
 def unprintable(text: str) -> str:
-    """Return why a text contains unprintable characters."""
+    """Return the reason why the text is unprintable."""
     return _NOT_UTF8 if _HALF.search(text) else "holds a control character"
 
 

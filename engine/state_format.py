@@ -19,7 +19,7 @@ def sealed(state: bytes) -> bytes:
 
 
 def unsealed(saved: bytes | memoryview) -> memoryview:
-    """Return the state without its checksum; raise `msgspec.DecodeError` for damage."""
+    """Return the state without its checksum; raise `msgspec.DecodeError` if damaged."""
     # A large state is not copied, because that would take longer than the checksum.
     state = memoryview(saved)[_SUM_BYTES:]
     if saved[:_SUM_BYTES] != crc32(state).to_bytes(_SUM_BYTES):
@@ -30,7 +30,7 @@ def unsealed(saved: bytes | memoryview) -> memoryview:
 class PartsDecoder(Generic[Saved]):
     """Decodes a struct field by field, skipping fields with default values.
 
-    Introspecting a struct and its nested structs costs a process more time than decoding a
+    Introspecting a struct and its nested structs takes a process longer than decoding a
     state, and most fields of a state have their default values.
     """
 
@@ -56,10 +56,10 @@ class PartsDecoder(Generic[Saved]):
 
 
 def shape_of(*saved: type[msgspec.Struct], meaning: int) -> int:
-    """Return a number that changes whenever the shape of these structs changes.
+    """Return a number that changes whenever the shape of the structs changes.
 
-    It covers their fields, in order, with types and defaults, and all nested structs.
-    `meaning` represents changes that the fields do not show.
+    The number depends on the structs' fields, in order, with types and defaults, and on all
+    nested structs. `meaning` represents changes that the fields do not show.
     """
     lines = [str(meaning)]
     structs = [*dict.fromkeys(saved)]

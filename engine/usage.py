@@ -36,7 +36,7 @@ _OF_CALL = (*TOKEN_FIGURES, "cache_read_tokens", COST)
 
 
 def tokens_of(figures: Any) -> int | None:
-    """Return the tokens of any object with the fields of `Usage`; None if unknown."""
+    """Return the tokens of any object with the fields of `Usage`, or None if unknown."""
     found = (getattr(figures, name, None) for name in TOKEN_FIGURES)
     known = [one for one in found if isinstance(one, int) and one >= 0]
     return sum(known) if known else None
@@ -45,7 +45,7 @@ def tokens_of(figures: Any) -> int | None:
 def lower_bounds(figures: Any) -> tuple[str, ...]:
     """Return the names of the figures, including `tokens`, that are lower bounds.
 
-    Older sums, in which such marks are missing, lack the tokens for cache creation.
+    Older sums without such marks do not include the tokens for cache creation.
     """
     found = getattr(figures, "at_least", ())
     if found is None:
@@ -55,7 +55,7 @@ def lower_bounds(figures: Any) -> tuple[str, ...]:
 
 
 def bounded(amount: str, figures: Any, name: str = TOKENS, mark: str = ">=") -> str:
-    """Return an amount, with a mark if it is a lower bound."""
+    """Return an amount, prefixed with a mark if it is a lower bound."""
     return f"{mark}{amount}" if name in lower_bounds(figures) else amount
 
 
@@ -81,7 +81,7 @@ class ModelCall(Usage, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def merged(one: Usage, other: Usage) -> dict[str, Any]:
-    """Return the larger of each figure, because a call's figures grow until it ends."""
+    """Return the higher value of each figure: a call's figures grow until it ends."""
     pairs = {name: (getattr(one, name), getattr(other, name)) for name in FIGURES}
     return {
         name: max(known)
@@ -101,7 +101,7 @@ def known_sum(usages: Iterable[Usage]) -> Usage:
 
 
 def summed(calls: Iterable[Usage]) -> Usage:
-    """Return the sum of the calls; a figure that some calls lack is a lower bound.
+    """Return the sum of the calls; a figure missing from some calls is a lower bound.
 
     Aborted calls are included; their zeros mean that the figures are unknown.
     """
@@ -121,12 +121,12 @@ def summed(calls: Iterable[Usage]) -> Usage:
 
 
 def plus(total: str | None, amount: float | str) -> str:
-    """Return the exact sum of two decimals; a total of None is 0."""
+    """Return the exact sum of two decimals; a total of None counts as 0."""
     return _added(total or "0", str(amount), sign=1)
 
 
 def minus(total: str, amount: str | None) -> str:
-    """Return the exact difference of two decimals; an amount of None is 0."""
+    """Return the exact difference of two decimals; an amount of None counts as 0."""
     return _added(total, amount or "0", sign=-1)
 
 
@@ -166,7 +166,7 @@ def product(count: int, each: float | str, *, places: int = 0) -> str:
 
 
 def percent(part: str, whole: str) -> int:
-    """Return a part's percentage of the whole, rounded down."""
+    """Return a part as a percentage of the whole, rounded down."""
     (first, places), (second, others) = _scaled(part), _scaled(whole)
     if not second:
         return 100
@@ -174,7 +174,7 @@ def percent(part: str, whole: str) -> int:
 
 
 def dollars(text: str) -> str:
-    """Return an amount with all its decimals, such as `$1,234.50`."""
+    """Return an amount with all its decimal places, such as `$1,234.50`."""
     mark = "-" if text.startswith("-") else ""
     whole, _, part = text.removeprefix("-").partition(".")
     return f"{mark}${int(whole):,}.{part.ljust(2, '0')}"

@@ -1,7 +1,7 @@
 """Projections provided by extensions, updated by the runner and stored.
 
 The state of a projection is stored as JSON with the saved states of the log. An erasure
-therefore deletes it too, and it is recomputed if it is missing.
+therefore also deletes the projection's state, which is recomputed if it is missing.
 """
 
 from collections.abc import Iterator
@@ -35,14 +35,14 @@ class SprintReading(Protocol):
         """Return the state before the first event, which must be serializable as JSON."""
 
     def evolve(self, state: Any, one: Happened) -> Any:
-        """Return the state after an event; it may be the same object, modified."""
+        """Return the state after an event; it may be the same object, modified in place."""
 
     def show(self, state: Any) -> Any:
         """Return the projection's result as JSON values."""
 
 
 class _Kept(msgspec.Struct):
-    """A stored state with its extension, its rules and the last event included."""
+    """A stored state with its extension, its rules and the last event that it includes."""
 
     whose: str
     rules: int
@@ -92,7 +92,7 @@ class ExtendedProjection:
             self.state = self._reading.evolve(self.state, one)
 
     def keep(self, mark: Mark) -> None:
-        """Save the state with its mark; raise `ExtensionError` if that is not possible."""
+        """Save the state with its mark; raise `ExtensionError` if it cannot be saved."""
         with named(self._extension):
             state = msgspec.json.encode(self.state)
         if len(state) > STATE_BYTES_MAX:
@@ -127,7 +127,7 @@ def projected(workspace: Workspace, name: str, sprint: str) -> Any:
 
 
 def reading_of(extension: Extension, made: Any) -> SprintReading:
-    """Return the projection of an entry point; raise `ExtensionError` if it is invalid."""
+    """Return an entry point's projection; raise `ExtensionError` if it is invalid."""
     with named(extension):
         reading = made() if isinstance(made, type) else made
     if problem := next(_problems(reading), None):

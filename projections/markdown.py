@@ -7,7 +7,7 @@ _BARE = r"[A-Za-z0-9][A-Za-z0-9:.+-]*"
 
 
 def visible(text: str) -> str:
-    """Return text whose control and direction characters cannot affect a terminal."""
+    """Return the text with control and direction characters made safe for a terminal."""
     if text.isprintable():
         return text
     return "".join(
@@ -16,7 +16,7 @@ def visible(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return a text as code, in which links, tags and mentions have no effect.
+    """Return the text as code, in which links, tags and mentions have no effect.
 
     The delimiter is longer than any run of backticks in the text.
     """
@@ -28,7 +28,7 @@ def code(text: str) -> str:
 
 
 def code_cell(text: str) -> str:
-    """Return a text as code in a table; an odd number of backslashes precedes each bar.
+    """Return the text as code in a table, with an odd number of backslashes before a bar.
 
     After an even number, the bar would end the cell and therefore the code.
     """
@@ -38,18 +38,18 @@ def code_cell(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Return a time or a plain name unchanged, and any other text as code."""
+    """Return a time or plain name unchanged, and any other text as code."""
     return text if re.fullmatch(_BARE, text, re.ASCII) else code(text)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return finished cells as the lines of a table; its rule is as wide as its header."""
+    """Return a table's lines from finished cells; its rule is as wide as its header."""
     rule = f"|{'|'.join('-' * (len(cell) + 2) for cell in head)}|"
     return [line(head), rule, *map(line, rows)]
 
 
 def line(cells: Sequence[str]) -> str:
-    """Return cells as a row of a table."""
+    """Return the cells as a table row."""
     return f"| {' | '.join(cells)} |"
 
 

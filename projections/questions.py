@@ -1,7 +1,8 @@
 """Read-only questions: the `--json` answers of commands, by command name.
 
 Options are parameters: `sprintlog status --sprint auth --at iter:3` is the question
-`status` with the parameters `sprint` and `at`. Each answer has the schema of its command.
+`status` with the parameters `sprint` and `at`. Each answer conforms to its command's
+schema.
 """
 
 from collections.abc import Callable, Mapping
@@ -62,7 +63,7 @@ class Asked(NamedTuple):
         return sprint
 
     def number(self, name: str, default: int = 0) -> int:
-        """Return a parameter as a number; raise `InvalidInputError` for other text."""
+        """Return a parameter as a number; raise `InvalidInputError` if it is not one."""
         return number(self.given.get(name, str(default)), field=name)
 
     def flag(self, name: str) -> bool:
@@ -80,7 +81,7 @@ class Asked(NamedTuple):
 
 
 def number(text: str, *, field: str) -> int:
-    """Return the number in a text; raise `InvalidInputError` for any other text."""
+    """Return the number in the text; raise `InvalidInputError` if it is not a number."""
     if not (text.isascii() and text.isdigit() and len(text) < 16):
         raise InvalidInputError(f"invalid number {text[:40]!r}", field=field)
     return int(text)
@@ -94,7 +95,7 @@ class Question(NamedTuple):
 
 
 def answer(workspace: Workspace, command: str, given: Mapping[str, str]) -> Any:
-    """Return the `--json` answer of a command as a struct.
+    """Return a command's `--json` answer as a struct.
 
     Raise `NotFoundError` for a command without a question, and `InvalidInputError` for an
     unknown or invalid parameter.
@@ -188,7 +189,7 @@ def _next(asked: Asked, sprint: Sprint) -> Any:
 def next_action(
     workspace: Workspace, sprint_id: str | None = None, *, prompt_file: str | None = None
 ) -> work.Next:
-    """Return the next action; its prompt asks the agent to answer with a tool.
+    """Return the next action, whose prompt asks the agent to answer with a tool.
 
     `prompt_file` is the path of a prompt template in the work tree.
     """
@@ -248,7 +249,7 @@ def _sprints(asked: Asked) -> Any:
 
 
 def _of_sprint(answered: Callable[[Asked, Sprint], Any], *takes: str) -> Question:
-    """Return a question about a sprint, now or at a point."""
+    """Return a question about a sprint, either now or at a point."""
     return Question(("sprint", "at", *takes), lambda asked: answered(asked, asked.sprint()))
 
 

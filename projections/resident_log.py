@@ -35,7 +35,7 @@ class ResidentLog:
     def __init__(
         self, opens: OpenWorkspace, *, check: Callable[[], None] = lambda: None
     ) -> None:
-        """Open the log later with `opens`; `check` raises if recording is not allowed."""
+        """Create a log that `opens` opens later; `check` may raise to forbid recording."""
         self._open, self._check = opens, check
         self._held = ExitStack()
         self._workspace: Workspace | None = None
@@ -46,9 +46,10 @@ class ResidentLog:
     def together(self) -> Iterator[Callable[[Callable[[], Value]], Value | None]]:
         """Commit everything recorded within this context at once.
 
-        Yield a function that calls another one and returns its result, or None if the other
-        one has effects outside the log and must be committed on its own. The log is looked
-        up and `check` is called only once. No state file is written before the commit.
+        Yield a function that calls another function and returns its result, or None if that
+        function has effects outside the log and must be committed on its own. The log is
+        looked up and `check` is called only once. No state file is written before the
+        commit.
         """
         workspace = self.to_record()
         self._is_at_hand = workspace.is_side_by_side = True
@@ -60,11 +61,11 @@ class ResidentLog:
 
     @property
     def can_commit_together(self) -> bool:
-        """Return whether the store of the log can commit several appends at once."""
+        """Return whether the log's store can commit several appends at once."""
         return hasattr(self.workspace().log, "together")
 
     def to_record(self) -> Workspace:
-        """Call `check`, which may raise, and return the current log for recording."""
+        """Call `check`, which may raise an error; return the current log for recording."""
         if not self._is_at_hand:
             self._check()
         return self.workspace()
@@ -102,7 +103,7 @@ def _stamp_of(location: Location) -> Stamp:
 
 
 class _EndedError(Exception):
-    """Raised in the thread of a follower to end it."""
+    """Raised in a follower's thread to end it."""
 
 
 class LogFollower:
@@ -118,8 +119,8 @@ class LogFollower:
     ) -> None:
         """Pass the events after a position to `take`, and an empty list once the log opens.
 
-        If the log cannot be read, `fail` is called, and reading is tried again after a
-        while. Both functions return whether to continue.
+        If the log cannot be read, `fail` is called, and reading is retried after a while.
+        Both functions return whether to continue.
         """
         self._open, self._after, self._take, self._fail = opens, after, take, fail
         self._ended = threading.Event()
@@ -130,7 +131,7 @@ class LogFollower:
         self._thread.start()
 
     def end(self) -> None:
-        """Stop; after this returns, no events are passed on and the log is closed."""
+        """Stop; after this call returns, no events are passed on and the log is closed."""
         self._ended.set()
         if self._thread.ident is not None:
             self._thread.join()

@@ -1,8 +1,7 @@
 """Updates projections to the current state of the log, without recording anything.
 
 A projection stores the position it has reached and the version of its rules. If the
-position does not match the log, or the rules have changed, the projection starts from the
-beginning.
+position does not match the log, or the rules have changed, the projection starts over.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +19,7 @@ from .workspace import Workspace
 
 
 class Mark(NamedTuple):
-    """How far a projection has read: the position and hash of its last event."""
+    """A projection's progress: the position and hash of the last event that it has read."""
 
     rules: int
     """The version of the projection's rules at that time."""
@@ -49,14 +48,14 @@ class StoredProjection(Protocol):
 
     @property
     def version(self) -> int:
-        """Return the rules' version, which increases when the results change."""
+        """Return the version of the rules, which is increased when the results change."""
 
     @property
     def stream(self) -> str | None:
-        """Return the stream that the projection reads; None for the whole log."""
+        """Return the stream that the projection reads, or None for the complete log."""
 
     def mark(self) -> Mark | None:
-        """Return the last stored mark; None if there is no stored mark."""
+        """Return the last stored mark, or None if there is none."""
 
     def begin(self) -> None:
         """Reset the projection before the log is read again."""
@@ -130,7 +129,7 @@ def happened(workspace: Workspace, sprint_id: str, *, after: int = 0) -> Iterato
 def _work(
     workspace: Workspace, stream: str, stretches: Iterable[VersionRange]
 ) -> Iterator[RecordedEvent]:
-    """Yield the execution events in version ranges, as only these can be discarded."""
+    """Yield the execution events in version ranges; only such events can be discarded."""
     for first, last in stretches:
         for event in workspace.log.read_stream(stream, after=first - 1, until=last):
             if CODEC.decode(event).kind is Kind.EXECUTION:
@@ -138,7 +137,7 @@ def _work(
 
 
 def _start(log: Log, projection: StoredProjection) -> tuple[int, bool]:
-    """Return where a projection continues, and whether it starts from the beginning."""
+    """Return where a projection continues, and whether it starts over."""
     mark = projection.mark()
     if (
         mark is not None
@@ -151,6 +150,6 @@ def _start(log: Log, projection: StoredProjection) -> tuple[int, bool]:
 
 
 def _hash_at(log: Log, stream: str | None, place: int) -> bytes:
-    """Return the hash of the event at a position; empty if there is no event."""
+    """Return the hash of the event at a position, or empty bytes if there is no event."""
     found = next(between(log, stream, place, place), None) if place else None
     return found.hash if found is not None else b""

@@ -33,7 +33,7 @@ class Workspace(service.ServiceWorkspace):
     """A log, its work tree, and the state files in the work tree."""
 
     def connect(self, location: Location, log: Log) -> None:
-        """Use a log, and reload everything from it."""
+        """Switch to a log, and reload everything from it."""
         super().connect(location, log)
         self.files = Files(location, log.digests, log.locks)
         self.state_files = OwnStateFiles(self)
@@ -48,7 +48,7 @@ class Workspace(service.ServiceWorkspace):
     ) -> "SaidItems | None":
         """Add an agent's learnings to the journal, if one is open.
 
-        Return the remaining items, which must be recorded on the sprint.
+        Return the remaining items, which must be recorded for the sprint.
         """
         # Imported here: few agents report learnings.
         from sprintlog.engine.service.learnings import keep_learnings
@@ -74,7 +74,7 @@ class OwnStateFiles(StateFiles):
         return JournalFile(self._workspace)
 
     def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
-        """Also refresh the files of a sprint's loop, and add the results to `refreshed`."""
+        """Refresh the files of a sprint's loop, adding the results to `refreshed`."""
         # Imported here: only measured loops have further files.
         from .state_files.loop_place import with_loop
 

@@ -137,7 +137,7 @@ class Target:
 
 
 def checked_url(url: str) -> SplitResult:
-    """Return the components of a URL; raise `InvalidInputError` if it is invalid."""
+    """Return the components of a URL; raise `InvalidInputError` if the URL is invalid."""
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 — reading it validates it
@@ -185,7 +185,7 @@ def _cut(connected: socket.socket) -> None:
 
 
 def _beginning(response: http.client.HTTPResponse) -> bytes:
-    """Return the start of a response; ignore errors, because the message was accepted."""
+    """Return the start of a response, ignoring errors: the message has been accepted."""
     try:
         return response.read(ANSWER_BYTES_MAX)
     except (OSError, http.client.HTTPException):
@@ -193,10 +193,10 @@ def _beginning(response: http.client.HTTPResponse) -> bytes:
 
 
 def _text(error: Exception) -> str:
-    """Return an error as one line; the server may have written its text."""
+    """Return an error as one line; its text may come from the server."""
     return " ".join(str(error).split())[:SAID_CHARS_MAX] or type(error).__name__
 
 
 def _seconds(said: str | None) -> float:
-    """Return the number of seconds that a server asks the client to wait; 0 by default."""
+    """Return how many seconds a server asks the client to wait; 0 by default."""
     return float(said) if said is not None and said.isascii() and said.isdigit() else 0.0

@@ -44,7 +44,7 @@ class NotPlainError(OSError):
 def opened_plain(path: Path | str, *, folder: int | None = None) -> Iterator[int]:
     """Open a regular file for reading, in an open folder or by its path.
 
-    Raise `NotPlainError` for a link, a pipe or a folder.
+    Raise `NotPlainError` for a link, pipe or folder.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
@@ -74,7 +74,8 @@ def read_plain(path: Path | str, *, at_most: int, folder: int | None = None) -> 
 def opened_below(root: int | Path, folder: str, *, make: bool = False) -> Iterator[int]:
     """Open a folder at a path below `root`; raise `OSError` if the path contains a link.
 
-    With `make`, missing folders are created. The path `root` itself may contain links.
+    If `make` is true, missing folders are created. The path `root` itself may contain
+    links.
     """
     descriptor = root if isinstance(root, int) else os.open(root, _ROOT)
     try:
@@ -123,7 +124,7 @@ def is_sound(path: str) -> bool:
 
 
 def may_take_files(path: str) -> bool:
-    """Return whether a path may be a user's file, rather than git's or a log's."""
+    """Return whether a path may be a user's file rather than one of git's or a log's."""
     return is_sound(path) and not any(map(is_ours, path.split("/")))
 
 
@@ -142,9 +143,10 @@ def _means(name: str, whole: str, short: str) -> bool:
 
 
 def pieces_of(file: Path, *, piece_max: int) -> Iterator[bytes]:
-    """Yield a file's lines, long ones in pieces, up to the file's size when it was opened.
+    """Yield a file's lines, up to its size when it was opened, splitting long lines.
 
-    Raise `NotFoundError`, or `InvalidInputError` if it is not a regular file.
+    Raise `NotFoundError` if the file is missing, and `InvalidInputError` if it is not a
+    regular file.
     """
     try:
         held = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

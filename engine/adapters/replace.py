@@ -61,7 +61,7 @@ def read_file(spot: FilePlace, *, at_most: int | None = None, like: bytes = b"")
     """Return a regular file's bytes, or at most the first `at_most` of them.
 
     A file with the same content as `like` is compared while it is read, so that it is in
-    memory only once. Raise `NotPlainError` for a link, a pipe or a folder.
+    memory only once. Raise `NotPlainError` for a link, pipe or folder.
     """
     with opened_plain(spot.name, folder=spot.folder) as descriptor:
         if at_most is None:
@@ -130,7 +130,7 @@ def swap_file(spot: FilePlace, content: bytes, *, like: bytes = b"") -> bytes | 
     The two files are exchanged in one step, so a file that another process has just written
     is returned rather than lost. `like` is the expected content, as for `read_file`. The
     displaced file is kept until `forget_left_behind` is called. The caller must hold the
-    lock, and must first recover the file that `left_behind` returns.
+    lock, and must first recover any file that `left_behind` returns.
     """
     draft, aside = _draft(spot), _aside(spot)
     _remove(draft)
@@ -157,7 +157,7 @@ def swap_file(spot: FilePlace, content: bytes, *, like: bytes = b"") -> bytes | 
 
 
 def left_behind(spot: FilePlace) -> bytes | None:
-    """Return the leftover file of a process killed during a swap, or None.
+    """Return the leftover file of a process that was killed during a swap, or None.
 
     The file is complete: the new file before the exchange, the old one after it. A link or
     a pipe with that name is ignored.
@@ -174,7 +174,7 @@ def forget_left_behind(spot: FilePlace) -> None:
 
 
 def unfinished(target: AnyPath) -> tuple[AnyPath, AnyPath]:
-    """Return the paths at which a killed process leaves the new and the displaced file."""
+    """Return the paths where a killed process leaves the new and the displaced file."""
     spot = FilePlace(-1, target.name)
     return target.with_name(_draft(spot).name), target.with_name(_aside(spot).name)
 
@@ -242,8 +242,8 @@ def _fill(descriptor: int, draft: FilePlace, content: bytes, *, mode: int | None
 def exchange(folder: int, one: str, other: str) -> bool | None:
     """Exchange two names in an open folder in one step.
 
-    Return False if one of them does not exist, and None if the system does not support
-    this.
+    Return False if either name does not exist, and None if the system does not support
+    exchanging names.
     """
     if (rename := system_call("renameat2")) is None:
         return None
@@ -257,7 +257,7 @@ def exchange(folder: int, one: str, other: str) -> bool | None:
 
 
 def _read_when_closed(displaced: FilePlace, like: bytes) -> bytes | None:
-    """Return a displaced file's bytes, after all writers have closed it.
+    """Return a displaced file's bytes, after all writers have closed the file.
 
     An editor that opened the file under its old name still saves to it. The wait is
     bounded, and is skipped if the system cannot report writers. Only a regular file is
@@ -275,7 +275,7 @@ def _read_when_closed(displaced: FilePlace, like: bytes) -> bytes | None:
 
 @cache
 def system_call(name: str) -> Callable[..., int] | None:
-    """Return a system function that Python does not provide, or None if there is none.
+    """Return a system function that Python does not provide; None if it does not exist.
 
     The function returns 0 or an error number.
     """
@@ -313,7 +313,7 @@ def _called_directly(name: str) -> Callable[..., int] | None:
 
 
 def _called_by_ctypes(name: str) -> Callable[..., int] | None:
-    """Return the system function through `ctypes` if `_ctypes` cannot be used."""
+    """Return a system function through `ctypes`, for use if `_ctypes` is not available."""
     import ctypes
 
     function = getattr(ctypes.CDLL(None, use_errno=True), name, None)

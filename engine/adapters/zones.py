@@ -16,7 +16,7 @@ def moment_at(now: str) -> Moment:
 
 
 def named_zone(name: str) -> tzinfo | None:
-    """Return the time zone with the given name; None if this machine does not know it."""
+    """Return the time zone with the given name, or None if it is not installed."""
     # Imported here: only a usage limit requires it.
     from zoneinfo import ZoneInfo
 

@@ -1,5 +1,6 @@
-"""The append-only log: the envelope, the hash chain, the codec and a store's ports.
+"""The append-only log: its envelope, hash chain, codec and store ports.
 
-It may import only `errors` and the engine's helpers, and does not know sprints or journals.
-`stores` is its outermost layer. Start with `envelope.py`, `event.py` and `port.py`.
+This package may import only `errors` and the engine's helpers, and is independent of
+sprints and journals. `stores` is its outermost layer. Start with `envelope.py`, `event.py`
+and `port.py`.
 """

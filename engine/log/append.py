@@ -42,7 +42,7 @@ class Stamping:
     """Produces the times, ids and salts for one store's appends.
 
     Random bytes are fetched for many events at once, because each fetch costs as much as a
-    hash. They are never shared between stores.
+    hash. Stores never share random bytes.
     """
 
     def __init__(self, clock: Clock, entropy: Entropy) -> None:
@@ -80,7 +80,7 @@ class Stamping:
 
 
 class PreparedAppend(NamedTuple):
-    """The checked and stamped events of one append, before they have positions."""
+    """The validated and stamped events of an append, not yet assigned positions."""
 
     stream: str
     events: Sequence[NewEvent]
@@ -290,7 +290,7 @@ def check_limits(
 
 
 def check_moment(at: str, *, field: str = "at") -> None:
-    """Raise `InvalidInputError` unless this is a time in the log's format."""
+    """Raise `InvalidInputError` unless the time is in the log's format."""
     if not _is_moment(at):
         raise InvalidInputError(
             "must be a moment in UTC such as 2026-01-30T12:00:00Z", field=field

@@ -58,7 +58,7 @@ def header(event: RecordedEvent) -> bytes:
 def payload_digest(salt: bytes, payload: bytes) -> bytes:
     """Return the digest of a salted payload.
 
-    The salt prevents guesses of short payloads.
+    The salt prevents short payloads from being guessed from their digests.
     """
     return hashes.sha256(salt + payload).digest()
 
@@ -170,7 +170,7 @@ def _problems(
 
 
 def misfit(row: Row) -> str | None:
-    """Return a description of a row's first field with an invalid type, or None.
+    """Return a description of the row's first field with an invalid type, or None.
 
     Any column of a damaged or foreign database can contain a value of any type.
     """
@@ -184,7 +184,7 @@ def misfit(row: Row) -> str | None:
 
 
 def is_whole(event: RecordedEvent) -> bool:
-    """Return whether all fields have their types, and the payload matches its digest."""
+    """Return whether all fields have valid types and the payload matches its digest."""
     return not misfit(_fields(event)) and _payload_fits(event)
 
 

@@ -44,8 +44,8 @@ def encode(event: Event) -> bytes:
 def encode_masked(event: Event) -> bytes:
     """Return the event's fields as JSON, with every secret masked.
 
-    Every payload with external input is encoded here. The JSON is checked for secrets as
-    one text, which takes a fraction of the time that checking each text would take.
+    Every payload with external input is encoded here. The JSON is checked for secrets as a
+    single string, which is much faster than checking each value separately.
     """
     payload = encode(event)
     if not may_hold_secret(payload.decode()):
@@ -79,7 +79,7 @@ class Codec:
 
     @property
     def events(self) -> dict[str, type[Event]]:
-        """Return all event types, by their tags."""
+        """Return a mapping from tag to event type."""
         if self._more is not None:
             more, self._more = self._more, None
             self._learn(more())
@@ -104,9 +104,9 @@ class Codec:
         return self.event_of((event.at, form, event.payload), event.position)
 
     def as_read(self, new: NewEvent) -> Event:
-        """Return an event as readers will decode it, before it is appended.
+        """Return a new event as it will be decoded after it has been appended.
 
-        Raise `InvalidInputError` naming the field that does not round-trip.
+        Raise `InvalidInputError`, naming the field, if a field does not round-trip.
         """
         decode, _ = self.reader(form_of(new.type, new.schema_version))
         try:
@@ -148,7 +148,7 @@ class Codec:
                 yield version, at, event
 
     def event_of(self, row: Row, position: int) -> Event:
-        """Return the event of a row; raise `UnreadableError` as `decode` does."""
+        """Return the event stored in a row; raise `UnreadableError` as `decode` does."""
         at, form, payload = row
         try:
             if type(at) is not str:

@@ -55,7 +55,7 @@ class Erasures:
     def tell_of(
         self, stream: str, version: int, type_: str, remainder: bytes | str | None = None
     ) -> bool:
-        """Return whether the log records that this event was erased with this remainder."""
+        """Return whether the log records that the event was erased, with this remainder."""
         if remainder is not None:
             known = self._remainders.get((stream, version))
             return known == digest_of(remainder)

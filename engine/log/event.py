@@ -1,10 +1,10 @@
 """The base class of all events, which are frozen structs with their own rules.
 
 Each event class declares its subject, its reach, the effect of a rollback on it and whether
-it is a decision; there is no separate table of events. Events from extensions, such as
-`x-acme-deployed`, are read without the extension and stored verbatim. They change no plan,
-so a log that contains them can be folded, shown, searched and exported anywhere. A redacted
-event keeps its position and figures but loses its texts.
+it is a decision; there is no separate table of events. Extension events, such as
+`x-acme-deployed`, are stored verbatim and can be read without the extension. They change no
+plan, so a log that contains them can be folded, shown, searched and exported anywhere. A
+redacted event keeps its position and figures but loses its text.
 """
 
 import re
@@ -102,7 +102,7 @@ def kebab(name: str) -> str:
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A recorded fact; its fields are the payload, and its type is the contract."""
+    """A recorded fact; its fields are the payload."""
 
     type: ClassVar[str]
     """The event type, as in `phase-started`; it is stored in logs, so it never changes."""
@@ -143,11 +143,11 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
         return None
 
     def remains(self) -> Self:
-        """Return the event with its texts erased."""
+        """Return the event with its text erased."""
         return msgspec.structs.replace(self, **remains(self, self.stays))
 
     def name(self) -> str:
-        """Return the subject's name; empty if the type is sufficient."""
+        """Return the subject's name, or an empty string if the type is sufficient."""
         for path in self.subject.names:
             if name := attrgetter(path)(self):
                 return str(name)
@@ -158,7 +158,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.type} {self.name()}".rstrip()
 
     def told(self) -> dict[str, Any]:
-        """Return the subject's name under its kind, if the caller needs it later."""
+        """Return the subject's kind mapped to its name, or {} if the caller ignores it."""
         name = self.name() if self.subject.is_told else ""
         return {self.subject.word: name} if name else {}
 
@@ -171,7 +171,7 @@ class KnowledgeEvent(Event, frozen=True):
 
 
 def events_of(module: str) -> tuple[type[Event], ...]:
-    """Return a module's event classes in order of definition, without base classes."""
+    """Return a module's event classes in definition order, excluding base classes."""
     return tuple(
         kind
         for kind in vars(sys.modules[module]).values()
@@ -210,10 +210,10 @@ class ExtensionEvent(Event, frozen=True):
 
 
 def remains(event: msgspec.Struct, stays: tuple[str, ...]) -> dict[str, Any]:
-    """Return an event's fields with its texts erased.
+    """Return an event's fields with its text erased.
 
-    `stays` lists the texts to keep because other events refer to them; a nested field is
-    written as `field.inner`. Every other text becomes `ERASED`. Lists of texts and
+    `stays` lists the text fields to keep because other events refer to them; a nested field
+    is written as `field.inner`. Every other string becomes `ERASED`. Lists of strings and
     free-form objects become empty, because their lengths and keys could reveal information.
     """
     return {
@@ -239,7 +239,8 @@ def _of(value: Any, name: str, stays: tuple[str, ...]) -> Any:
 def event_of(kind: type[Event], data: object) -> Event:
     """Return an event from its data as decoded from JSON.
 
-    Raise `RefusedError` naming a field that is missing, unknown or of the wrong type.
+    Raise `RefusedError`, naming the field, if a field is missing, unknown or of the wrong
+    type.
     """
     if not isinstance(data, dict):
         raise RefusedError(f"data of {kind.type} must be an object", field="data")

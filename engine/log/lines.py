@@ -1,8 +1,8 @@
 """A log as JSON Lines: a header, a line per event with its complete envelope, and the head.
 
-Bytes are in hexadecimal, and the payload is a string, so that no tool changes the text that
-was hashed. The same log always produces the same lines, and a line is only accepted if it
-is exactly what this module would write.
+Bytes are in hexadecimal, and the payload is a string, so that no tool can change the hashed
+text. The same log always produces the same lines, and a line is accepted only if it is
+exactly what this module would write.
 """
 
 from collections.abc import Iterable, Iterator
@@ -73,7 +73,7 @@ def line(event: RecordedEvent, *, previous: bytes | None = None) -> bytes:
 
 
 def event_in(raw: bytes) -> tuple[RecordedEvent, bytes]:
-    """Return the event in a line, and the previous event's hash that the line states."""
+    """Return a line's event, and the previous event's hash as stated in the line."""
     told = _line_of(raw)
     if told.previous is None:
         raise ValueError("the hash of the event before is missing")
@@ -89,8 +89,8 @@ def read_lines(lines: Iterable[bytes], *, file: str) -> Iterator[RecordedEvent |
     """Yield the events in an export of a complete log, and finally its head.
 
     Line 1 is the header, so an event's line number is its position plus one. The chain is
-    not checked. Raise `InvalidInputError` naming the first line that `line` would not
-    write, or the end of the file if the head is missing.
+    not checked. Raise `InvalidInputError` naming the first line that differs from the
+    output of `line`, or the end of the file if the head is missing.
     """
     found = enumerate(lines, start=1)
     number, raw = next(found, (1, b""))

@@ -1,9 +1,10 @@
-"""A Merkle tree over event hashes, as in RFC 6962, which proves that an event is logged.
+"""A Merkle tree over event hashes (RFC 6962), which can prove that an event is in the log.
 
     leaf  = sha256(0x00 ‖ event hash)
     node  = sha256(0x01 ‖ left ‖ right)
 
-The left subtree of a node has the largest power of two that is less than its leaf count.
+The number of leaves in a node's left subtree is the largest power of two that is less than
+the node's own number of leaves.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,8 @@
 """The ports of a log store: one protocol for each responsibility.
 
 Code that uses only part of a store should require that part's port; `Log` combines all
-ports. `OwnLeases` serves stores on a single machine, where a file lock admits one loop at a
-time.
+ports. `OwnLeases` is for stores on a single machine, where a file lock allows only one loop
+at a time.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -45,7 +45,7 @@ Expected = int | Expect
 
 
 def form_of(type_: str, schema_version: int) -> Form:
-    """Return an event's stored form: its type and, unless it is 1, its schema version."""
+    """Return an event's stored form: its type, and its schema version unless that is 1."""
     return type_ if schema_version == 1 else (type_, schema_version)
 
 
@@ -55,7 +55,7 @@ def row_of(event: RecordedEvent) -> Row:
 
 
 class Page(msgspec.Struct, frozen=True):
-    """The parts of a stream's events that a fold requires, in order of version."""
+    """The parts of a stream's events that a fold requires, ordered by version."""
 
     versions: Sequence[int]
     positions: Sequence[int]
@@ -63,7 +63,7 @@ class Page(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[Any]]) -> "Page":
-        """Return a page of stored rows, of which there must be at least one.
+        """Return a page of stored rows; at least one row is required.
 
         The columns are version, position, `at`, type, schema version and payload.
         """
@@ -148,7 +148,7 @@ class EventStore(Protocol):
     def pages(
         self, *, after: int = 0, until: int | None = None
     ) -> Iterator[list[StoredRow]]:
-        """Yield the stored rows of `read`, in batches."""
+        """Yield the rows that `read` reads, in batches."""
 
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None
@@ -219,7 +219,7 @@ class Acknowledged(Protocol):
         """
 
     def holds(self, head: Head) -> bool:
-        """Return whether the log contains the event of a head; true for position 0."""
+        """Return whether the log contains the given head's event; true for position 0."""
 
     def check_acknowledged(self) -> None:
         """Raise `UnreadableError` if the log lacks an acknowledged event."""
@@ -316,7 +316,7 @@ class Locks(Protocol):
     def hold(self, name: str) -> AbstractContextManager[None]:
         """Hold a lock exclusively.
 
-        Raise `BusyError` naming the holders if they do not release it within the wait.
+        Raise `BusyError` naming the holders if they do not release it in time.
         """
 
 

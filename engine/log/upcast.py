@@ -1,4 +1,4 @@
-"""Upcasts: pure functions from each stored shape to the next one.
+"""Upcasts: pure functions that convert each stored shape to the next one.
 
 No other module depends on old shapes.
 """
@@ -12,7 +12,7 @@ Upcasts = Mapping[tuple[str, int], Upcast]
 
 
 def _plan_of_many_files(shape: dict[str, Any]) -> dict[str, Any]:
-    """Convert a compiled plan from version 1, which names one file without a digest."""
+    """Convert a version 1 compiled plan, which names a single file without a digest."""
     today = {name: value for name, value in shape.items() if name != "source"}
     source = shape.get("source")
     return today if source is None else {**today, "sources": [{"path": source}]}
@@ -34,7 +34,7 @@ def check_upcasts(today: Mapping[str, int], upcasts: Upcasts) -> None:
 def upcast(
     upcasts: Upcasts, tag: str, shape: dict[str, Any], *, since: int, to: int
 ) -> dict[str, Any]:
-    """Return a stored shape, converted step by step to the current version."""
+    """Convert a stored shape step by step to the current version, and return it."""
     for version in range(since, to):
         shape = upcasts[tag, version](shape)
     return shape

@@ -1,4 +1,4 @@
-"""The names of agent sessions' streams, and their idempotency keys."""
+"""The stream names and idempotency keys for agent sessions."""
 
 import re
 
@@ -25,7 +25,7 @@ def session_stream(agent: str, session: str) -> str:
 
 
 def session_of(stream: str) -> str | None:
-    """Return a stream's session as `AGENT-ID`; None if it is not a session's stream."""
+    """Return a stream's session as `AGENT-ID`, or None if it is not a session stream."""
     return stream.removeprefix(_STREAM) if stream.startswith(_STREAM) else None
 
 
@@ -45,7 +45,7 @@ def key_of(stream: str, tag: str, *parts: object) -> str:
 
 
 def taken_key(stream: str, likeness: str, number: int) -> str:
-    """Return the key of a call without an id, read from a transcript or stream.
+    """Return the key of a call without an id, as read from a transcript or stream.
 
     `number` counts the calls with this likeness in the session.
     """

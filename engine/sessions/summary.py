@@ -14,7 +14,7 @@ _Bare = Callable[[f.ToolCalled], bool]
 
 
 class Compared(NamedTuple):
-    """The numbers of known calls, and the calls that are not recorded."""
+    """The numbers of known calls, and the calls that have not been recorded."""
 
     seen: int
     """The number of calls that hooks reported."""
@@ -26,7 +26,7 @@ class Compared(NamedTuple):
 
 
 class Summary(msgspec.Struct):
-    """The figures for a session or a part of it."""
+    """The figures for a session or part of it."""
 
     started_at: str = ""
     last_at: str = ""
@@ -110,10 +110,10 @@ def summary_of(events: Iterable[tuple[str, f.SessionEvent | None]]) -> Summary:
 
 
 def compare(known: Iterable[f.ToolCalled], kept: Iterable[f.ToolCalled]) -> Compared:
-    """Compare the calls in a transcript or stream with the recorded ones.
+    """Compare the calls in a transcript or stream with the recorded calls.
 
-    Calls match by the agent's id; if one side has no id, by input; if one side has no input
-    either, by command or files. Each call matches at most one other.
+    Calls are matched by the agent's id; if one side has no id, by input; if one side has no
+    input either, by command or files. Each call matches at most one other call.
     """
     unmatched, left, matched = list(known), list(kept), list[f.ToolCalled]()
     # The most reliable identifiers first, so that calls are not matched with similar ones.
@@ -179,9 +179,9 @@ class _Waiting:
 
 
 def likeness(agent: str, call: f.ToolCalled) -> str:
-    """Return the property by which to match calls that share no id; empty if ids match.
+    """Return the property used to match calls without shared ids; empty if ids match.
 
-    Some agents' hooks state no call id, and the Codex stream uses different ids.
+    Some agents' hooks provide no call id, and the Codex stream uses different ids.
     """
     if is_named_by_likeness(agent):
         return call.input_sha256 or ""

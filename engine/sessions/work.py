@@ -1,6 +1,7 @@
 """The unit of work that a process and its children belong to, from an environment variable.
 
-It uses only the standard library: `wrap` imports it before it starts the command.
+This module uses only the standard library, because `wrap` imports it before it starts the
+command.
 """
 
 from collections.abc import Mapping

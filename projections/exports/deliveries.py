@@ -1,7 +1,6 @@
 """Messages that deliver a log to an endpoint, in log order.
 
-The position of a message is that of its last event. Rebuilding a message produces the same
-ids.
+A message's position is that of its last event. Rebuilding a message produces the same ids.
 """
 
 from collections.abc import Iterator
@@ -52,8 +51,8 @@ def spans_to_send(
     """Yield the spans completed by events after a position, in batches.
 
     Open spans are not sent. While a loop runs, delivery stops at its last recorded agent
-    run, because the agent run of later tool calls is not known yet. A sprint's own span is
-    sent when the sprint is completed, and a session's when the session ends.
+    run, because later tool calls cannot yet be assigned to an agent run. A sprint's own
+    span is sent when the sprint is completed, and a session's span when the session ends.
     """
     runs = RunsNow()
     known = survey(log, types=runs.types, look=runs.look)

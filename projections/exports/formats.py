@@ -1,4 +1,4 @@
-"""The formats in which a log's events are exported for other tools."""
+"""The export formats in which other tools can read a log's events."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ EVENTS = ("cloudevents", "otlp-json", "csv")
 
 
 def event_line(told: ExportedEvent, log: str) -> bytes:
-    """Return an event as one line of JSON, in CloudEvents 1.0 format.
+    """Return an event as a single line of JSON in the CloudEvents 1.0 format.
 
     The event has the same source and id in every export.
     """

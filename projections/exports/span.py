@@ -50,7 +50,7 @@ Attributes = Mapping[str, str | bool | int | float | tuple[str, ...] | None]
 
 
 class SpanEvent(NamedTuple):
-    """A momentary event within a span."""
+    """An event within a span, at a single point in time."""
 
     at: int
     name: str
@@ -73,7 +73,7 @@ class TraceSpan(NamedTuple):
 
 
 def nanoseconds(text: str) -> int:
-    """Return a timestamp from the log in nanoseconds since 1970; 0 if it is invalid."""
+    """Return a log timestamp in nanoseconds since 1970; 0 if it is invalid."""
     try:
         since = parse_time(text) - _EPOCH
     except InvalidInputError:
@@ -165,7 +165,7 @@ def marks(told: ExportedEvent, *, with_content: bool) -> dict[str, Any]:
 
 
 class _About(NamedTuple):
-    """The details of a span that its event provides."""
+    """The details that a span takes from its event."""
 
     name: str
     attributes: dict[str, Any]
@@ -199,7 +199,7 @@ def event_span(told: ExportedEvent, place: PlaceInTrace, said: Attributes) -> Tr
 
 
 def _agent(ran: AgentRan, told: ExportedEvent) -> _About:
-    """Return the span details of an agent run."""
+    """Return the span details for an agent run."""
     failed = ran.status in _FAILURES
     attributes: dict[str, Any] = {
         OPERATION: AGENT,
@@ -228,7 +228,7 @@ def _agent(ran: AgentRan, told: ExportedEvent) -> _About:
 
 
 def _gate(checked: GateChecked, told: ExportedEvent) -> _About:
-    """Return the span details of a gate check, with its evaluation."""
+    """Return the span details for a gate check, including its evaluation."""
     passed = checked.exit_code == 0 and not checked.timed_out
     evaluation = {
         "gen_ai.evaluation.name": f"gate {checked.phase}",
@@ -248,7 +248,7 @@ def _gate(checked: GateChecked, told: ExportedEvent) -> _About:
 
 
 def _tool(call: ToolCalled, told: ExportedEvent) -> _About:
-    """Return the span details of a tool call."""
+    """Return the span details for a tool call."""
     failed = call.ok is False
     attributes = {
         OPERATION: TOOL,

@@ -74,11 +74,11 @@ class ToolCallers:
                 self._by_session[session_stream(ran.agent, session)].append(caller)
 
     def of(self, call: RecordedEvent) -> CallingRun | None:
-        """Return the agent run that made a tool call; None if the run is unknown.
+        """Return the agent run that made a tool call, or None if the run is unknown.
 
-        This is the first candidate that ended at or after the call, otherwise the last
-        candidate. Runs that name the session take precedence over runs that only share the
-        correlation id.
+        The result is the first candidate that ended at or after the call, otherwise the
+        last candidate. Runs that name the session take precedence over runs that only share
+        the correlation id.
         """
         found = self._by_session.get(call.stream) or self._by_work.get(call.correlation_id)
         if not found:
@@ -110,7 +110,7 @@ class OpenSpan:
         self.last = max(self.last, nanoseconds(told.recorded.at))
 
     def note(self, told: ExportedEvent, said: dict[str, Any]) -> None:
-        """Add a span event, or only count it if the limit has been reached."""
+        """Add a span event, or only count the event if the limit has been reached."""
         if len(self._events) >= EVENTS_MAX:
             self._more += 1
             return
@@ -118,7 +118,7 @@ class OpenSpan:
         self._events.append(SpanEvent(at, name, said))
 
     def span(self, **more: Any) -> TraceSpan:
-        """Return the span so far; it ends at its last event."""
+        """Return the span so far, which ends at its last event."""
         is_open = {} if self.is_over else {"sprintlog.open": True}
         return TraceSpan(
             self.place.trace,
@@ -134,7 +134,7 @@ class OpenSpan:
 
 
 class _Sprint:
-    """A sprint's trace, as far as the log has been read."""
+    """A sprint's trace, built from the events read so far."""
 
     def __init__(self, trace: bytes, root: OpenSpan) -> None:
         self.trace, self.root = trace, root
@@ -142,7 +142,7 @@ class _Sprint:
         self.iterations: dict[int, bytes] = {}
 
     def place(self, number: int | None = None) -> PlaceInTrace:
-        """Return where a new span belongs: in an iteration, or directly in the sprint."""
+        """Return the parent of a new span: an iteration, or the sprint itself."""
         if number is not None and number in self.iterations:
             return PlaceInTrace(self.trace, self.iterations[number])
         return PlaceInTrace(self.trace, (self.iteration or self.root).id)
@@ -227,7 +227,7 @@ class Traces:
     def _begin(
         self, told: ExportedEvent, sprint: _Sprint, said: dict[str, Any]
     ) -> Iterator[TraceSpan]:
-        """Start an iteration's span; end the previous one if it is still open."""
+        """Start an iteration's span, ending the previous span if it is still open."""
         if sprint.iteration is not None:
             sprint.iteration.is_over = True
             yield sprint.iteration.span(**{"sprintlog.left_open": True})
@@ -295,7 +295,7 @@ def resource_of(telling: ExportedLog) -> Attributes:
 
 
 def otlp_json(telling: ExportedLog, callers: ToolCallers) -> Iterator[bytes]:
-    """Yield the spans of a log as OTLP JSON, many spans per line."""
+    """Yield the spans of a log as OTLP JSON, with many spans per line."""
     resource = resource_of(telling)
     found = spans(telling, callers)
     while page := list(islice(found, SPANS_A_LINE)):

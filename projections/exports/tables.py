@@ -17,7 +17,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "|", "%")
 
 
 def text_of(value: Value) -> str:
-    """Return a value as text that is safe to print; bytes become hexadecimal."""
+    """Return a value as text that can be printed safely; bytes become hexadecimal."""
     if value is None:
         return ""
     return value.hex() if isinstance(value, bytes) else visible(str(value))
@@ -39,7 +39,7 @@ def _csv_cell(value: Value) -> str:
 
 
 def csv_text(text: str) -> str:
-    """Return text that no spreadsheet interprets as a formula."""
+    """Return the text in a form that no spreadsheet interprets as a formula."""
     return f"'{text}" if text.lstrip().startswith(_FORMULA) or text[:1] == "\t" else text
 
 

@@ -107,7 +107,7 @@ class Work(NamedTuple):
 
 
 class Delay(NamedTuple):
-    """A period without work, and the person or process that was awaited."""
+    """A period without work, and the person or process that the sprint was waiting for."""
 
     begin: int
     end: int
@@ -116,7 +116,7 @@ class Delay(NamedTuple):
 
 
 class Instant(NamedTuple):
-    """An event at a single moment: a gate check, a retry or an alert."""
+    """An event at a single point in time: a gate check, a retry or an alert."""
 
     row: str
     at: int
@@ -146,7 +146,7 @@ class Course(NamedTuple):
 
     @property
     def has_only_iterations(self) -> bool:
-        """Return whether the iterations row contains all work."""
+        """Return whether all work is in the row of iterations."""
         return {one.row for one in self.work} == {ITERATIONS}
 
 
@@ -174,7 +174,7 @@ _UNTOLD = JudgedIteration(iteration=0, classification=None, score=None)
 class EventStory:
     """The timeline of a sprint, updated event by event.
 
-    `course` can be called at any time, and more events can follow.
+    `course` can be called at any time, even if more events follow.
     """
 
     def __init__(self) -> None:
@@ -322,7 +322,7 @@ class EventStory:
 def _told(
     one: _Closed, told: Mapping[int, JudgedIteration], failures: IterationFailures
 ) -> Work:
-    """Return a piece of work as a timeline bar, with its outcome."""
+    """Return completed work as a timeline bar, with its outcome."""
     opened, tone = one.opened, one.tone
     said, name = [opened.name, one.says], opened.name.rpartition("/")[2]
     if number := opened.number:
@@ -371,7 +371,7 @@ def _is_work(event: Event) -> bool:
 
 
 def _waits_for(event: Event) -> tuple[str, str] | None:
-    """Return the person or process awaited after an event, and the reason, if any."""
+    """Return the person or process that an event waits for, with the reason, or None."""
     match event:
         case f.SprintPaused() | f.SprintBlocked() | f.HumanNeeded() | f.PhaseBlocked():
             return _PERSON, event.reason or ""

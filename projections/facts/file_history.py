@@ -1,7 +1,7 @@
 """The state file at every version; each line has the version that set it.
 
-Each version stores its changes: the removed lines and the added lines. Applying the
-changes in order produces the text of the file at each version.
+Each version stores its changes: the removed lines and the added lines. Applying the changes
+in order produces the file's text at each version.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -135,7 +135,7 @@ def _last_of(history: FileHistory) -> int:
 
 
 def _setters(history: FileHistory, event: Event, version: int) -> dict[str, int]:
-    """Return the effective version that had set each field as of a rollback's target.
+    """Return, for each field, the version that had set it at the rollback's target.
 
     The result is empty if the target precedes the history.
     """
@@ -168,7 +168,7 @@ class _File:
         self._parts: dict[str, _Part] = {}
 
     def begin(self, document: dict[str, Any], lines: Sequence[FileLine]) -> None:
-        """Store the already known lines of a document."""
+        """Store a document's lines, which are already known."""
         known = iter(lines)
         for name, value, made in _parts_of(document):
             self._parts[name] = _Part(value, [next(known) for _ in made()])
@@ -206,7 +206,7 @@ def _lines_of(parts: dict[str, _Part]) -> list[FileLine]:
 
 
 def _merged(old: list[str], new: list[str]) -> Iterator[str]:
-    """Yield the names from two lists, in an order consistent with both."""
+    """Yield the names in both lists, in an order consistent with both."""
     waiting = iter(old)
     known, there = {*old}, {*new}
     pending = next(waiting, None)
@@ -223,7 +223,7 @@ def _merged(old: list[str], new: list[str]) -> Iterator[str]:
 
 
 def _parts_of(document: dict[str, Any]) -> Iterator[tuple[str, Any, Maker]]:
-    """Yield the parts of a document: name, value, and a function that makes the lines."""
+    """Yield the parts of a document: name, value, and a function that creates the lines."""
     for key, value in document.items():
         if key == PHASES and value and isinstance(value, list):
             yield key, PHASES, lambda: [(PHASES, f"{PHASES}:")]

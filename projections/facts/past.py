@@ -1,4 +1,4 @@
-"""A sprint's events as its page shows them, and the files that its iterations changed.
+"""A sprint's events as shown on its page, and the files that its iterations changed.
 
 A long-running process reuses this data for the next page, so it reads only new events.
 """
@@ -72,7 +72,7 @@ class FilesOfIterations:
     def _changes(
         self, workspace: Workspace, moments: Moments, several: Iterable[list[WorkStretch]]
     ) -> dict[WorkStretch, list[tuple[str, str]]]:
-        """Return the changes in each stretch for which both snapshots are stored."""
+        """Return the changes in each stretch if both of its snapshots are stored."""
         store, own = snapshot.store_of(workspace), own_paths(workspace)
         ends = {
             one: (moments.snapshot(one.first), moments.snapshot(one.last))
@@ -120,7 +120,7 @@ class SprintPast:
         self._setters: dict[int, str] = {}
 
     def follow(self, workspace: Workspace, sprint: Sprint) -> None:
-        """Read the events up to a sprint's version; start again if its past changed."""
+        """Read the events up to a sprint's version; start over if its past has changed."""
         if not self._is_of(workspace, sprint):
             self.__init__()  # type: ignore[misc]
         log, stream = workspace.log, sprint_stream(sprint.id)

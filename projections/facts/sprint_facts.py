@@ -1,4 +1,4 @@
-"""All known facts about a sprint at a point in the log, as the commands return them."""
+"""All known facts about a sprint at a point in the log, as returned by commands."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -75,8 +75,8 @@ class SprintFacts:
     ) -> None:
         """Read a sprint at a point; without a point, read it as of now, using the clock.
 
-        Other streams are read up to `position`, by default that of the point. If `past` is
-        given, it is extended instead of being read again.
+        Other streams are read up to `position`, by default the point's position. If `past`
+        is given, it is extended, so that its events are not read again.
         """
         self.workspace = workspace
         self.at = at
@@ -88,7 +88,7 @@ class SprintFacts:
 
     @cached_property
     def named(self) -> str:
-        """Return the `--sprint` option for commands; empty if there is only one sprint."""
+        """Return the `--sprint` option for commands, or "" if there is only one sprint."""
         if len(self.workspace.sprints()) < 2:
             return ""
         return f" --sprint {quote(self.sprint.id)}"
@@ -99,7 +99,7 @@ class SprintFacts:
         return self.sprint.version
 
     def newest(self, count: int) -> list[RecordedEvent]:
-        """Return the sprint's newest events, at most `count`."""
+        """Return up to `count` of the sprint's newest events."""
         after = max(self.version - count, 0)
         return [
             *self.workspace.log.read_stream(self.stream, after=after, until=self.version)
@@ -140,7 +140,7 @@ class SprintFacts:
         return work_views.status(self.workspace, self.sprint, self.action, at=self.at)
 
     def standing(self, when: Callable[..., str]) -> list[Told]:
-        """Return labelled lines about why the sprint stopped, or about its current work.
+        """Return labelled lines about the reason for a stop, or about the current work.
 
         `when` formats a recorded time.
         """
@@ -153,7 +153,7 @@ class SprintFacts:
 
     @cached_property
     def keeps_files(self) -> bool:
-        """Return whether snapshots are taken after each iteration, or ever were."""
+        """Return whether snapshots are taken after iterations, or have ever been taken."""
         return self.judged.rules.loop.keeps_files or bool(self.sprint.knowledge.snapshots)
 
     @cached_property
@@ -182,7 +182,7 @@ class SprintFacts:
         return replace(found, iterations=rows)
 
     def iteration(self, number: int | None) -> iteration_views.JudgedIteration | None:
-        """Return one iteration; None if it is unknown."""
+        """Return one iteration, or None if it is unknown."""
         rows = self.iterations.iterations
         return next((one for one in rows if one.iteration == number), None)
 
@@ -199,7 +199,7 @@ class SprintFacts:
 
     @cached_property
     def advice(self) -> iteration_views.Advice | None:
-        """Return the pending advice; None if the advice is to continue."""
+        """Return the pending advice, or None if the advice is to continue."""
         pending = pending_advice(self.judged)
         is_open = pending is not None and pending.action != CONTINUE
         return self.iterations.recommendation if is_open else None
@@ -225,11 +225,11 @@ class SprintFacts:
 
     @cached_property
     def rollback_target(self) -> int | None:
-        """Return the target iteration of a rollback to the best one."""
+        """Return the iteration that a rollback to the best iteration would restore."""
         return self.judged.target() if self.judged.tracker.best is not None else None
 
     def hint_after_rollback(self, iteration: int) -> str:
-        """Return the reason that would stop the sprint after a rollback to an iteration.
+        """Return the reason why the sprint would stop after a rollback to an iteration.
 
         A rollback changes only the plan. For example, it does not restore used budgets.
         """
@@ -245,7 +245,7 @@ class SprintFacts:
 
     @cached_property
     def need(self) -> str | None:
-        """Return the details of the request that blocks the sprint until a person acts."""
+        """Return the details of what a person must do before the sprint can continue."""
         return self.action.details if self.action.because == PERSON else None
 
     @cached_property
@@ -256,7 +256,7 @@ class SprintFacts:
 
     @cached_property
     def goal(self) -> str | None:
-        """Return a loop's goal and its status."""
+        """Return a loop's goal, preceded by its status."""
         said = goal_said(self.sprint.document) if self.sprint.plan.is_ralph else None
         return f"{goal_standing(self.sprint.plan)}: {said}" if said else None
 
@@ -273,12 +273,12 @@ class SprintFacts:
 
     @cached_property
     def equals(self) -> str:
-        """Return a note if other iterations tie with the best only by exit code."""
+        """Return a note if other iterations tie with the best one only by exit code."""
         return equals_by_exit_code(self.judged)
 
     @cached_property
     def files_origin(self) -> str | None:
-        """Return a note about whose files are in the work tree, if that is unexpected."""
+        """Return a note about the origin of the work tree's files, if it is unexpected."""
         return files_said(self.judged)
 
     @cached_property
@@ -348,7 +348,7 @@ class SprintFacts:
 
     @cached_property
     def journal(self) -> JournalDocument | None:
-        """Return the journal at the point; None if there is none."""
+        """Return the journal at the point, or None if there is none."""
         try:
             found = self.workspace.document(at=f"position:{self.position}")
         except NotFoundError:

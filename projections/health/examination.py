@@ -1,6 +1,6 @@
-"""The examination by `doctor` of the log and its files on this machine.
+"""The examination of the log and its files on this machine for `doctor`.
 
-It only reads; anything that must be opened is copied first.
+The examination only reads; anything that must be opened is copied first.
 """
 
 import os
@@ -69,7 +69,7 @@ def look_here(
     agents: tuple[AgentLines, ...],
     sessions: tuple[int, int, int],
 ) -> Here:
-    """Return the findings in a log's folder, and next to the state files at `places`."""
+    """Return the findings in a log's folder and next to the state files at `places`."""
     folder = location.folder
     drafts, displaced = _left_over(location, places)
     disk = os.statvfs(folder)
@@ -94,7 +94,7 @@ def look_here(
 
 
 def count_sessions(log: EventStore) -> tuple[int, int, int]:
-    """Return the number of sessions and of their events, and the events' size in bytes."""
+    """Return the number of sessions, the number of their events, and the events' bytes."""
     streams = {s: v for s, v in log.streams().items() if session_of(s) is not None}
     payloads = (row[-1] for s in streams for page in log.scan(s) for row in page.rows)
     size = sum(len(payload) for payload in payloads if payload)
@@ -102,7 +102,7 @@ def count_sessions(log: EventStore) -> tuple[int, int, int]:
 
 
 def _files(folder: Path) -> list[File]:
-    """Return the log's folder and its contents, except for `.gitignore`."""
+    """Return the log's folder and its contents, except `.gitignore`."""
     paths = [folder, *sorted(folder.iterdir()), *sorted((folder / EDITS).glob("*"))]
     found = []
     for path in paths:
@@ -119,7 +119,7 @@ def _files(folder: Path) -> list[File]:
 
 
 def _left_over(location: Location, places: list[str]) -> tuple[list[str], list[str]]:
-    """Return the drafts of interrupted writes, and the files that they had moved."""
+    """Return the drafts of interrupted writes, and the files that the writes had moved."""
     drafts = [*location.folder.glob(f"{DATABASE}-new*")]
     displaced = []
     kept = [*(location.folder / EDITS).glob(".*")]
@@ -171,7 +171,7 @@ class Inside(NamedTuple):
 
 
 def examine(location: Location) -> Findings:
-    """Return all findings for doctor, without changing, locking or waiting for anything.
+    """Return all findings for `doctor`, without changing, locking or waiting for anything.
 
     The process must not have the log open.
     """
@@ -253,7 +253,7 @@ def _read(location: Location, known: Head | None, found: Inside) -> Inside:
 
 
 def _damage(inside: Inside) -> list[str]:
-    """Return the problems of the log itself; the head file is checked separately."""
+    """Return the problems with the log itself; the head file is checked separately."""
     if inside.damage is not None:
         return [inside.damage]
     return [
@@ -264,7 +264,7 @@ def _damage(inside: Inside) -> list[str]:
 
 
 def _rested(stamps: list[backup.Stamp]) -> bool:
-    """Return whether the files are old enough for another write to change their times."""
+    """Return whether the files are old enough for any new write to change their times."""
     changed = max((stamp[2] for stamp in stamps if stamp), default=0)
     return abs(time.time_ns() - changed) > REST_SECONDS * 1e9
 
@@ -272,7 +272,7 @@ def _rested(stamps: list[backup.Stamp]) -> bool:
 def _git_says(folder: Path) -> tuple[str, bool | None, bool]:
     """Return the folder's relation to git, and whether git ignores and tracks the log.
 
-    If git does not report whether it ignores the log, return None for that value.
+    The second value is None if git does not report whether it ignores the log.
     """
     if ".git" in folder.parts:
         return IN_GIT, None, False

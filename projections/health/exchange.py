@@ -1,8 +1,7 @@
 """Transfer of a complete log: the same events, positions and hashes.
 
 A log is exported as JSON Lines and imported, or copied into another store. A copy extends
-its target, which must be the beginning of the source, so repeating a copy adds only new
-events.
+its target, which must be a prefix of the source, so repeating a copy adds only new events.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -68,7 +67,7 @@ def export_log(
     sprint_id: str | None = None,
     progress: Progress = lambda count: None,
 ) -> Carried:
-    """Write a log, or the events of a sprint, as lines; verify the chain at the same time.
+    """Write a log, or a sprint's events, as lines, verifying the chain at the same time.
 
     The end of the export is fixed at the start. Raise `UnreadableError` at the first
     problem: the output then lacks its last line and is not a valid export.
@@ -119,11 +118,11 @@ def import_log(
     file: str,
     progress: Progress = lambda count: None,
 ) -> ImportedLog:
-    """Import the export of a complete log, either all of it or nothing.
+    """Import the export of a complete log atomically.
 
-    All lines, limits, events, the chain, the head, and the readability of every sprint are
-    checked. Missing state files are written. Raise `RefusedError` if the log is not empty,
-    or `InvalidInputError` naming the invalid line.
+    All lines, limits and events, the chain, the head, and the readability of every sprint
+    are checked. Missing state files are written. Raise `RefusedError` if the log is not
+    empty, or `InvalidInputError` naming the invalid line.
     """
     with workspace.log.taking_over() as take:
         if workspace.log.head().position:
@@ -199,8 +198,8 @@ def _check_erased(workspace: Workspace, erased: Sequence[int], file: str) -> Non
 def events_of(lines: Iterable[bytes], *, file: str) -> Iterator[tuple[int, RecordedEvent]]:
     """Yield the events in an export, each with its line number.
 
-    Raise `InvalidInputError` for an event that our own log would not accept, and for a head
-    that does not match the events before it.
+    Raise `InvalidInputError` for an event that a log would not accept, and for a head that
+    does not match the events before it.
     """
     head = START
     for number, found in enumerate(read_lines(lines, file=file), start=2):
@@ -217,7 +216,7 @@ def events_of(lines: Iterable[bytes], *, file: str) -> Iterator[tuple[int, Recor
 
 
 def problem_of(recorded: RecordedEvent) -> str | None:
-    """Return why our own log would not accept an event; None if it would."""
+    """Return the reason why a log would not accept an event, or None."""
     try:
         event = None if recorded.payload is None else catalogue.CODEC.decode(recorded)
         checked = NewEvent(
@@ -266,7 +265,7 @@ def _check_readable(workspace: Workspace, file: str) -> None:
 
 
 def _state_file(file: ProjectedFile[catalogue.State], name: str) -> Refreshed:
-    """Write a state file if it is missing; existing files are unchanged."""
+    """Write a state file if it is missing; leave an existing file unchanged."""
     found = file.check_head(name)
     if found.state != "missing":
         return found
@@ -276,10 +275,10 @@ def _state_file(file: ProjectedFile[catalogue.State], name: str) -> Refreshed:
 def copy_log(
     source: Log, target: Log, *, progress: Progress = lambda count: None
 ) -> Carried:
-    """Copy the events that the target lacks, in steps that consist of complete appends.
+    """Copy the events that the target lacks, committing only complete appends.
 
     Positions, ids, keys and hashes are preserved, and the chain is verified during the
-    copy. Raise `RefusedError` if the target is not the beginning of the source.
+    copy. Raise `RefusedError` if the target is not a prefix of the source.
     """
     end = source.head()
     before = target.head()
@@ -307,7 +306,7 @@ def copy_export(
 
 
 def _pages_of(lines: Iterable[bytes], before: Head, file: str) -> Pages:
-    """Yield the events of an export one by one; ensure that the target is part of it."""
+    """Yield an export's events one by one; ensure that the target is a prefix of it."""
     is_met = before == START
     for _, found in events_of(lines, file=file):
         is_met = is_met or Head(found.position, found.hash) == before
@@ -339,7 +338,7 @@ def _copy(
     with ExitStack() as step:
 
         def hand_on() -> None:
-            """Pass verified events to the target while further ones are verified."""
+            """Pass verified events to the target while further ones are being verified."""
             nonlocal take, taken, head
             # An interruption must leave only complete appends.
             whole = len(waiting)

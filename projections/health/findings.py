@@ -1,4 +1,4 @@
-"""The findings of `doctor` as plain values, including the disk usage."""
+"""The findings of `doctor` as plain values, including disk usage."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,7 +53,7 @@ def sizes(folder: Path) -> dict[str, int]:
 
 
 def old_copies(folder: Path, *, before_seconds: float) -> dict[str, int]:
-    """Return the copies that were not used since a moment, with their sizes."""
+    """Return the copies that have not been used since a given time, with their sizes."""
     found = {}
     for name, _ in COPIES:
         path = folder / name
@@ -86,7 +86,7 @@ EVENTS_LOOKED_AT = 10_000
 
 
 class AgentLines(NamedTuple):
-    """The numbers of read and of unknown output lines from a version of an agent."""
+    """The numbers of output lines read, and of unknown lines, for a version of an agent."""
 
     agent: str
     version: str | None

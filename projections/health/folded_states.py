@@ -1,7 +1,7 @@
 """The states of long streams, folded while the log is read for another purpose.
 
-`verify` reads every event in a log to check the chain. The events that it decodes are also
-folded to the states that it compares, so that long streams are not read twice.
+`verify` reads every event in a log to check the chain. It also folds the events that it
+decodes into the states that it compares, so that long streams are not read twice.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _row_of = itemgetter(*map(_place_of, ("at", "type", "payload")))
 
 
 def page_of(rows: Sequence[StoredRow]) -> Page:
-    """Return the decoded events in the given rows, in order of position."""
+    """Return the given rows as a page, ordered by position."""
     shapes, own = [*map(_shape_of, rows)], [*map(_row_of, rows)]
     if {*shapes} != {1}:
         own = [
@@ -56,7 +56,7 @@ class OnTheWay:
         }
 
     def take(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
-        """Fold a page of the log, and return its rows that were not decoded.
+        """Fold a page of the log, and return the rows that were not decoded.
 
         A stream that cannot be folded here must be read separately by the caller.
         """
@@ -94,7 +94,7 @@ class CheckedSprint:
     def take(self, page: Page) -> bool:
         """Decode and fold the next rows; return whether all of them could be folded.
 
-        After a rollback, the folded state would be wrong.
+        Rows after a rollback cannot be folded, because the resulting state would be wrong.
         """
         after = self.state.version
         if page.versions != [*range(after + 1, after + 1 + len(page.rows))]:

@@ -1,9 +1,9 @@
 """The registry of all places that store text, for scans and erasure.
 
-It is here because only the projections can access all of them: the log, the store of
-snapshots, the copies next to the log, and the state files. Copies made elsewhere (a backup,
-an export, files restored into another folder) are the responsibility of their owner; the
-log does not know them.
+The registry is in this package because only projections can access all of these places: the
+log, the snapshot store, the copies next to the log, and the state files. Copies made
+elsewhere (a backup, an export, files restored into another folder) are the responsibility
+of their owner; they are not recorded in the log.
 """
 
 from hashlib import sha256
@@ -43,7 +43,7 @@ LOCK = "not-understood.lock"
 
 
 def keep_lines(workspace: Workspace, source: str, lines: list[dict[str, Any]]) -> Path:
-    """Store lines as JSON Lines; return the file, which is the same for the same lines."""
+    """Store lines as JSON Lines; return the file, which is the same for identical lines."""
     content = b"".join(msgspec.json.encode(mask_all(line)) + b"\n" for line in lines)
     folder = workspace.location.folder / FOLDER
     name = (
@@ -117,6 +117,6 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
 
 
 def entry_of(name: str) -> places.KeptText | None:
-    """Return the owner of a file below the log's folder; None for an unknown file."""
+    """Return the registry entry for a file below the log's folder; None without one."""
     found = (entry for entry in KEPT_TEXT if places.matches(name, entry.files))
     return next(found, None)

@@ -59,7 +59,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def secrets_by_rules(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the rule, start and end of each secret in a text."""
+    """Yield the rule, start and end of each secret in the text."""
     # Each character becomes one byte, so that offsets are valid in both.
     lowered = text.encode("ascii", "replace").lower()
     for word, rules in _by_word().items():
@@ -75,7 +75,7 @@ def secrets_by_rules(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _is_drawn(secret: str) -> bool:
-    """Return whether a string may be random.
+    """Return whether a string could be random.
 
     Words contain no digits, and placeholders repeat a single character.
     """
@@ -96,7 +96,7 @@ def leaks(
     since: str | None = None,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Iterator[LeakFound]:
-    """Yield every secret in events since a time and in all stored files."""
+    """Yield every secret in events since a given time and in all stored files."""
     moment = None if since is None else parse(since)
     for event in workspace.log.read():
         if event.position % 10_000 == 0:
@@ -131,7 +131,7 @@ def _overlaps(one: Span, others: list[Span]) -> bool:
 
 
 def _masked(text: str, begin: int, end: int, spans: list[Span]) -> str:
-    """Return a part of a text with secrets masked, even if it starts inside a secret."""
+    """Return part of the text with secrets masked, even if it starts inside a secret."""
     pieces, last = [], begin
     for rule, start, after in spans:
         if last < after and start < end:

@@ -89,7 +89,7 @@ def read_head(file: Path) -> WrittenHead:
 
 
 def parse_head(text: str, *, file: str) -> WrittenHead:
-    """Return the head in a text; raise `InvalidInputError` for any other text."""
+    """Parse a head from text; raise `InvalidInputError` if the text is not a head."""
     match = _LINE.fullmatch(text)
     if match is None:
         raise InvalidInputError("not a head: `sprintlog verify head` writes one", file=file)
@@ -109,7 +109,7 @@ def sign(file: Path, key: Path, environment: Mapping[str, str]) -> Path:
 def check_signature(
     content: bytes, signature: Path, signers: Path, environment: Mapping[str, str]
 ) -> str:
-    """Return the allowed signer of some bytes; raise `RefusedError` if there is none."""
+    """Return the allowed signer of the bytes; raise `RefusedError` if there is none."""
     found = ("-Y", "find-principals", "-s", str(signature), "-f", str(signers))
     said = _ssh_keygen(found, environment, "its key is not among the allowed signers")
     who = said.splitlines()[0].strip() if said.strip() else ""
@@ -137,14 +137,14 @@ def compare(workspace: Workspace, head: WrittenHead) -> Iterator[str]:
 
 
 def trailer(head: WrittenHead) -> str:
-    """Return the trailer for a commit message that records the head."""
+    """Return the commit message trailer that records the head."""
     return f"{TRAILER}: {head.position}:{head.hash}"
 
 
 def witnessed(workspace: Workspace) -> tuple[int, list[tuple[str, str]]]:
     """Return how often commits name a head, and the commits that name an unknown head.
 
-    A commit names a head in a trailer of its message, or in a note.
+    A commit names a head in a message trailer or in a note.
     """
     repository = repository_around(workspace.location.root)
     if repository is None:

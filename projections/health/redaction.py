@@ -1,8 +1,8 @@
-"""Erasure of text from all places that sprintlog can access, and a list of the others.
+"""Erasure of text from all places that sprintlog can access, and a list of other places.
 
 The plan is first stored in a note in the log's folder. The next process that opens the log
 finishes an interrupted erasure, or removes the note if no event was erased yet. The note
-contains the texts to erase, so it is removed last.
+contains the text to erase, so it is removed last.
 """
 
 import os
@@ -69,7 +69,7 @@ _WITHOUT: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"
 
 
 class Note(msgspec.Struct, frozen=True):
-    """The plan of a pending erasure."""
+    """The plan for a pending erasure."""
 
     reason: str
     actor: str
@@ -80,7 +80,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 def redact(workspace: Workspace, note: Note) -> RedactionDone:
-    """Erase events and texts, and all data derived from them."""
+    """Erase events and text, and all data derived from them."""
     place = workspace.location.folder / REDACTION
     with workspace.log.locks.hold(REDACTION_LOCK):
         try:
@@ -196,7 +196,7 @@ def _rewrite_state_files(
 def _over_imported(
     file: ProjectedFile[State], name: str, needle: places.Needle | None
 ) -> None:
-    """Rewrite an unchanged imported file in our own layout if it contains the text."""
+    """If an unchanged imported file contains the text, rewrite it in our own layout."""
     state = file.repository.current(name)
     path = file.path(state)
     if path is None or needle is None:
@@ -211,7 +211,7 @@ def _over_imported(
 def _rewrite_snapshots(
     workspace: Workspace, needle: places.Needle, note: Note
 ) -> dict[str, str]:
-    """Recreate snapshots without the texts, record this, and delete the old snapshots."""
+    """Recreate snapshots without the text, record this, and delete the old snapshots."""
     store = store_of(workspace)
     entry = next(one for one in KEPT_TEXT if isinstance(one, places.Snapshots))
     if not store.exists or not entry.scan(workspace, needle):
@@ -236,10 +236,10 @@ def _rewrite_snapshots(
 def _changed(
     store: Store, commit: str, change: "partial[bytes]", known: dict[str, bytes | None]
 ) -> dict[str, bytes]:
-    """Return the files in a snapshot that contain a text, with the text removed.
+    """Return the files in a snapshot that contain the text, with the text removed.
 
-    `known` contains, by id, the changed content of files examined earlier; None if
-    unchanged.
+    `known` maps the ids of previously examined files to their changed content, or to None
+    if they are unchanged.
     """
     found = {}
     with store.blobs() as blob:
@@ -275,7 +275,7 @@ def _in_place_of(
 
 
 def settle(workspace: Workspace) -> None:
-    """Record edits of state files before events are selected by text."""
+    """Record edits to state files before events are selected by text."""
     for name in workspace.sprints():
         workspace.refresh(name)
     if workspace.journal().exists:
@@ -298,7 +298,7 @@ def note_of(
 def unreached(
     workspace: Workspace, events: Sequence[RecordedEvent], needle: places.Needle
 ) -> list[UnreachedPlace]:
-    """Return the places that still contain a text after the given events are erased."""
+    """Return the places that will still contain the text after the events are erased."""
     found = [
         *_of_log(workspace, {event.position for event in events}, needle),
         *_of_other_trees(workspace),
@@ -335,7 +335,7 @@ def _of_log(
 
 
 def _of_other_trees(workspace: Workspace) -> Iterator[UnreachedPlace]:
-    """Yield state files in the log's other work trees, where they must be rewritten."""
+    """Yield state files in the log's other work trees, which must be rewritten there."""
     for name in workspace.sprints():
         sprint = workspace.sprint(name)
         place = sprint.plan.place

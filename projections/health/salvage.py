@@ -1,4 +1,4 @@
-"""Salvage of a damaged log: a new log with the sound events, and other readable data."""
+"""Salvage of a damaged log: a new log with the intact events, and other readable data."""
 
 import os
 import shutil
@@ -59,10 +59,10 @@ def salvage(
     clock: Clock = wall_clock,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Rescue:
-    """Create a new log from the undamaged events of a damaged log, which is unchanged.
+    """Create a new log from the intact events of a damaged log, which is left unchanged.
 
-    Raise `RefusedError` if the target exists, `UnreadableError` if no event is found. The
-    process must not have the old log open.
+    Raise `RefusedError` if the target exists, and `UnreadableError` if no event is found.
+    The process must not have the old log open.
     """
     check_is_sqlite(location.database, "salvage")
     target = folder.absolute().parent.resolve() / folder.name
@@ -149,7 +149,7 @@ class _Lost:
 
 
 def _shown(payload: object) -> object:
-    """Return a payload as JSON; if it is damaged, return as much as possible as text."""
+    """Return a payload as JSON; if it is damaged, return as much text as possible."""
     if not isinstance(payload, bytes):
         return payload
     try:
@@ -186,7 +186,7 @@ class _Judge:
 
 
 def _copy_edits(source: Path, target: Path) -> int:
-    """Copy the stored third-party edits; return how many could not be copied."""
+    """Copy the stored third-party edits; return the number that could not be copied."""
     if not source.is_dir():
         return 0
     target.mkdir(mode=0o700)
@@ -204,7 +204,7 @@ def _copy_edits(source: Path, target: Path) -> int:
 
 
 def _folded(database: Path, salvaged: Salvaged, clock: Clock) -> Salvaged:
-    """Return the result, with any problem found when the new log is folded."""
+    """Return the result, adding any problem found when the new log is folded."""
     try:
         log = SqliteLog(database, clock=clock, entropy=urandom, readonly=True)
         with closing(log):
@@ -215,7 +215,7 @@ def _folded(database: Path, salvaged: Salvaged, clock: Clock) -> Salvaged:
 
 
 def _know_state_files(location: Location, clock: Clock) -> None:
-    """Accept state files that match the new log, which has no record of them yet."""
+    """Register state files that match the new log, which does not yet know them."""
     log = SqliteLog(location.database, clock=clock, entropy=urandom)
     with Workspace(location, log, clock=clock) as workspace:
         for name in workspace.sprints():

@@ -1,4 +1,4 @@
-"""Selection of events to erase, by position, time or text, and their texts."""
+"""Selection of events to erase, by position, time or text, and the text in them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ DOCUMENTS = frozenset(
 
 
 class Selector(msgspec.Struct, frozen=True):
-    """The conditions for selecting events; all of them must be met."""
+    """The conditions for selecting events, all of which must be met."""
 
     positions: tuple[tuple[int, int], ...] = ()
     """The first and last position of each range."""
@@ -48,7 +48,7 @@ class Selector(msgspec.Struct, frozen=True):
 
 
 class Chosen(NamedTuple):
-    """The selected events and their texts."""
+    """The selected events and the text in them."""
 
     events: list[RecordedEvent]
     texts: list[str]
@@ -56,12 +56,12 @@ class Chosen(NamedTuple):
 
     @property
     def needle(self) -> Needle | None:
-        """Return the texts to search for; None if there are none."""
+        """Return the strings to search for, or None if there are none."""
         return Needle(*self.texts) if self.texts else None
 
 
 def chosen(workspace: Workspace, selector: Selector) -> Chosen:
-    """Return the events to erase; raise `RefusedError` if that is not allowed."""
+    """Return the events to erase; raise `RefusedError` if erasing them is not allowed."""
     _check(selector)
     match = _matcher(selector)
     events = [
@@ -81,7 +81,7 @@ def chosen(workspace: Workspace, selector: Selector) -> Chosen:
 
 
 def said_by(event: RecordedEvent) -> Iterator[str]:
-    """Yield the texts in an event that an erasure removes."""
+    """Yield the strings in an event that an erasure removes."""
     left = {*texts_in(msgspec.json.decode(remainder(event)))}
     for text in texts_in(msgspec.json.decode(event.payload or b"null")):
         if text not in left:
@@ -89,7 +89,7 @@ def said_by(event: RecordedEvent) -> Iterator[str]:
 
 
 def texts_in(part: Any) -> Iterator[str]:
-    """Yield every text in the given data."""
+    """Yield every string in the given data."""
     if isinstance(part, str):
         yield part
     elif isinstance(part, dict):
@@ -134,7 +134,7 @@ def _read(workspace: Workspace, selector: Selector) -> Iterator[RecordedEvent]:
 
 
 def _matcher(selector: Selector) -> Any:
-    """Return a function that returns whether an event is selected."""
+    """Return a predicate that reports whether an event is selected."""
     since = None if selector.since is None else parse(selector.since)
     until = None if selector.until is None else parse(selector.until)
     text = None if selector.text is None else Needle(*_lines(selector.text, 1))
@@ -170,7 +170,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _with_documents(
     workspace: Workspace, events: list[RecordedEvent], selector: Selector
 ) -> list[RecordedEvent]:
-    """Return the events, plus all events of their sprints if one contains a plan."""
+    """Return the events, plus all events of each sprint for which one contains a plan."""
     plans = {event.stream: event for event in events if event.type in DOCUMENTS}
     if not plans:
         return events

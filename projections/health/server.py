@@ -1,4 +1,4 @@
-"""The checks by `doctor` of a log on a server and its local files."""
+"""The checks that `doctor` performs on a server's log and its local files."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ SLOW_SECONDS = 0.05
 
 
 def server_checks(workspace: Workspace) -> Iterator[Check]:
-    """Yield the checks of a server log: its settings, its events and its local files."""
+    """Yield the checks of a log on a server: its settings, events and local files."""
     log = workspace.log
     assert isinstance(log, PostgresLog)
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""The types of places that store text: how text is found in them and removed."""
+"""The types of places that store text: how text in them is found and removed."""
 
 import json
 import os
@@ -46,7 +46,7 @@ class Why(Enum):
 
 
 class Needle:
-    """Texts to search for, in all the encodings in which they may be stored."""
+    """Strings to search for, in all the encodings in which they may be stored."""
 
     def __init__(self, *texts: str) -> None:
         if not texts or any(not text or "\n" in text for text in texts):
@@ -59,19 +59,19 @@ class Needle:
         self._any = re.compile(b"|".join(map(re.escape, self.forms)))
 
     def is_in(self, content: bytes) -> bool:
-        """Return whether the bytes contain one of the texts."""
+        """Return whether the bytes contain one of the strings."""
         if len(self.forms) <= FEW:
             return any(form in content for form in self.forms)
         return self._any.search(content) is not None
 
     def erased_from(self, content: bytes) -> bytes:
-        """Return the bytes without the texts; if parts of one remain, only a marker."""
+        """Return the bytes without the strings; only a marker if parts of any remain."""
         for form in sorted(self.wholes, key=len, reverse=True):
             content = content.replace(form, ERASED.encode())
         return f"{ERASED}\n".encode() if self.is_in(content) else content
 
     def is_in_file(self, path: Path) -> bool:
-        """Return whether a plain file contains the text, in its name or in its content."""
+        """Return whether a plain file's name or content contains one of the strings."""
         if self.is_in(os.fsencode(path.name)):
             return True
         before = b""
@@ -84,7 +84,7 @@ class Needle:
 
 
 class Erased(NamedTuple):
-    """The places from which a text was erased, and those where it remains."""
+    """The places from which text was erased, and those where it remains."""
 
     gone: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ class KeptText(msgspec.Struct, frozen=True):
         return Erased(gone, tuple(left), self.why if left else None)
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Remove the text from the given locations, if possible; return the rest."""
+        """Remove the text from the given locations if possible; return the others."""
         return found
 
 
@@ -204,12 +204,12 @@ class Copy(Files, frozen=True, kw_only=True):
         return []
 
     def _database(self, workspace: Workspace) -> Path:
-        """Return the main database file, after which its auxiliary files are named."""
+        """Return the main database file, which determines the auxiliary files' names."""
         return workspace.location.folder / self.files[0].removesuffix("*")
 
 
 class Snapshots(KeptText, frozen=True):
-    """Work tree files that are stored in snapshots."""
+    """Files from the work tree that are stored in snapshots."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the snapshot files that contain the text, and unreferenced objects."""
@@ -226,7 +226,7 @@ class Snapshots(KeptText, frozen=True):
         return [*found, *(f"object {oid}" for oid in sorted(oids - {*found.values()}))]
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Delete unreferenced objects; all others are referenced by events."""
+        """Delete unreferenced objects; all other objects are referenced by events."""
         store = store_of(workspace)
         with store.lock():
             store.tidy()
@@ -243,7 +243,7 @@ class Pages(Files, frozen=True):
 
 
 class TreeFiles(KeptText, frozen=True):
-    """State files in the work tree; they retain text because events determine them."""
+    """State files in the work tree, which contain the text as long as the events do."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the files that contain the text."""
@@ -273,7 +273,7 @@ class Transcripts(ResultFiles, frozen=True):
 
 
 def remove_from_tree(workspace: Workspace, paths: Sequence[str]) -> None:
-    """Remove sprintlog's files from the work tree without following links."""
+    """Remove sprintlog's files from the work tree, without following links."""
     for path in paths:
         folder, _, name = path.rpartition("/")
         with (
@@ -284,7 +284,7 @@ def remove_from_tree(workspace: Workspace, paths: Sequence[str]) -> None:
 
 
 def _forms(text: str) -> Iterator[bytes]:
-    """Yield a text verbatim, and as quoted in JSON, JSON within JSON, and YAML.
+    """Yield the text verbatim, and as quoted in JSON, in JSON within JSON, and in YAML.
 
     Bytes that are not valid UTF-8 are also yielded in the escaped form used in records.
     """
@@ -334,7 +334,7 @@ def _transcript_paths(workspace: Workspace) -> set[str]:
 
 
 def _found_below(workspace: Workspace, paths: set[str], needle: Needle) -> list[str]:
-    """Return the plain files at or below the given paths that contain a text."""
+    """Return the plain files at or below the given paths that contain the text."""
     root = workspace.location.root
     found = []
     for path in map(root.joinpath, sorted(paths)):

@@ -1,4 +1,4 @@
-"""Verification of a complete log: its chain, its payloads and its state files."""
+"""Verification of a complete log: its chain, payloads and state files."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from hashlib import sha256
@@ -62,9 +62,9 @@ def verify(
 ) -> Verification:
     """Return the problems in a log; `progress` receives the number of events checked.
 
-    With `quick`, only the newest events are read, and checkpoints are trusted. With `full`,
-    the snapshots that the sprints require are also checked in the store. `expected` is a
-    head that was stored elsewhere and that the log must still contain.
+    If `quick` is true, only the newest events are read, and checkpoints are trusted. If
+    `full` is true, the snapshots that the sprints require are also checked in the store.
+    `expected` is a head that was stored elsewhere and that the log must still contain.
     """
     findings: list[Finding] = []
     after = _start(workspace, quick=quick)
@@ -101,7 +101,7 @@ def verify(
 
 
 def _on_the_way(workspace: Workspace, *, quick: bool) -> OnTheWay:
-    """Return the object that folds states from the events that are read for the chain."""
+    """Return the object that folds states from the events read for the chain check."""
     try:
         sprints = {} if quick else workspace.sprints()
         return OnTheWay(workspace.repository, sprints)
@@ -111,7 +111,7 @@ def _on_the_way(workspace: Workspace, *, quick: bool) -> OnTheWay:
 
 
 def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Finding]:
-    """Read the store of snapshots, and report those that cannot be restored completely."""
+    """Read the snapshot store, and report snapshots that cannot be restored completely."""
     # Imported here: git is required only with --full.
     from sprintlog.engine.service.work_tree.snapshot import lost_paths, store_of
 
@@ -160,7 +160,7 @@ def _of_heads(workspace: Workspace, expected: Head | None) -> Iterator[Finding]:
 
 
 class _Counted:
-    """The rows that the chain check reads; their payloads are checked at the same time."""
+    """The rows read for the chain check, whose payloads are checked at the same time."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class _Counted:
             yield page
 
     def _take(self, page: list[Row]) -> None:
-        """Decode the payloads of a page once, except for any that are damaged or erased."""
+        """Decode a page's payloads once, except for any that are damaged or erased."""
         left = self._on_the_way.take(page)
         if rows := [row for row in left if row[_PAYLOAD] is not None]:
             self._read(rows)
@@ -236,7 +236,7 @@ def _of_sprint(
 def _of_loop(
     workspace: Workspace, sprint: Sprint, files: dict[str, Refreshed]
 ) -> Iterator[Finding]:
-    """Compare the files of a sprint's loop with its events."""
+    """Compare the files of a sprint's loop with the sprint's events."""
     try:
         for file in files_of_loop(workspace, sprint):
             refreshed = file.check(sprint)
@@ -331,7 +331,7 @@ def _is_saved(repository: Repository[State], stream: str, state: State) -> bool:
 
 
 def _as_followed(followed: CheckedSprint, name: str) -> Generator[Finding, None, Sprint]:
-    """Report the saved states that were found wrong while the sprint was folded."""
+    """Report the saved states that proved incorrect while the sprint was folded."""
     for version in followed.wrong:
         yield _of_checkpoint(name, version)
     return followed.state
@@ -353,10 +353,11 @@ def _of_status(workspace: Workspace, sprint: Sprint) -> Iterator[Finding]:
 def _of_written(
     projected: ProjectedFile[State], state: State, file: Refreshed
 ) -> Iterator[Finding]:
-    """Compare the stored digests of the current and the newest file with their versions.
+    """Check the stored digests of a state file's current and newest versions.
 
-    Edits are compared with these files. Older digests only distinguish a restored old file
-    from an edit; if such a digest is lost, the file counts as an edit, which is safe.
+    Each digest must match the file that the log produces for its version. Edits are
+    compared with these files. Older digests only distinguish a restored old file from an
+    edit; if such a digest is lost, the file counts as an edit, which is safe.
     """
     if file.path is None or file.state != "same" or file.problem:
         return

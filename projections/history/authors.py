@@ -28,7 +28,7 @@ OUT, ROLLBACK = written_by(frozenset()), "rollback"
 
 
 class WorkStretch(NamedTuple):
-    """The time between two moments of a work tree, and who changed files in it."""
+    """The time between two points in a work tree's history, and who changed files then."""
 
     by: str
     """A value returned by `written_by`, or `rollback`."""
@@ -39,7 +39,7 @@ class WorkStretch(NamedTuple):
 
     @property
     def is_own(self) -> bool:
-        """Return whether the iteration made the changes, as far as is known."""
+        """Return whether the iteration itself made the changes, as far as is known."""
         return self.by not in (OUT, ROLLBACK)
 
 
@@ -64,7 +64,7 @@ class IterationFiles(NamedTuple):
 
 
 def stretches(moments: Moments, writer: Writer) -> list[WorkStretch]:
-    """Return an iteration's stretches and those of outside work just before it."""
+    """Return an iteration's stretches, and those of work outside just before it."""
     own = moments.numbers.get(writer)
     if not own:
         return []
@@ -98,8 +98,8 @@ def files_of(
 ) -> IterationFiles:
     """Return the files changed in an iteration, or outside any iteration before it.
 
-    Raise `NotFoundError` if the files at the iteration's end or before its start are not
-    stored.
+    Raise `NotFoundError` if the files from the iteration's end or from before its start are
+    not stored.
     """
     moments = moments_of(workspace)
     found = stretches(moments, writer_of(sprint, number))
@@ -134,7 +134,7 @@ def files_of(
 def _commits(
     workspace: Workspace, moments: Moments, one: WorkStretch
 ) -> list[CommitAnswer]:
-    """Return the commits made during a stretch, if its commits were recorded."""
+    """Return the commits made during a stretch, if commits were recorded for it."""
     before, after = (moments.all[n].head for n in (one.first, one.last))
     repository = repository_around(workspace.location.root)
     if repository is None or not after or before == after:

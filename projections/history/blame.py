@@ -1,6 +1,6 @@
 """Blame: who set a field, determined by the last version at which its value changed.
 
-For a rollback or a discarded event, the effective event that the value comes from is also
+For a rollback or a discarded event, the effective event that provides the value is also
 returned. The search goes backwards from checkpoint to checkpoint. Equal values at both
 ends of a stretch do not prove that nothing changed in between, so each stretch is folded
 completely. The search ends at the first stretch that contains a change.
@@ -128,7 +128,7 @@ def search(
 ) -> list[Setting]:
     """Return when the value at each path last changed, as of a version.
 
-    With `as_lines`, only the text on the field's own line is compared.
+    If `as_lines` is true, only the text on the field's own line is compared.
     """
     found = [Setting(0, 0) for _ in paths]
     # For fields that nearly every event sets, only the last events need to be read.
@@ -162,13 +162,13 @@ FieldT = TypeVar("FieldT", covariant=True)
 
 
 class Watch(Protocol[FieldT]):
-    """Compares the fields of a sprint with their previous values."""
+    """Compares a sprint's fields with their previous values."""
 
     def concerns(self, event: Event) -> bool:
         """Return whether an event can change a watched field."""
 
     def changes(self, sprint: Sprint, event: Event | None = None) -> Iterable[FieldT]:
-        """Yield the fields that changed; without `event`, after any number of events."""
+        """Yield the fields changed by `event`, or by any number of events if it is None."""
 
 
 def changes_in(
@@ -182,7 +182,7 @@ def changes_in(
 
     The events of an import count as one change: an imported version is folded event by
     event, and derived fields have intermediate values that no version of the document ever
-    had. Within an import, `each` determines which event changed a field.
+    contained. Within an import, `each` determines which event changed a field.
     """
     changed, set_at = dict[Field, int](), dict[Field, int]()
     kept, targets = dict[int, dict[Field, int]](), {to for _, to in stretch.rollbacks}
@@ -279,7 +279,7 @@ def _can_change(event: Event, list_: Any, address: str | None) -> bool:
 
 
 def _address_of(document: dict[str, Any], path: Path) -> str | None:
-    """Return the address of the node that a path leads into, with a trailing slash."""
+    """Return the address, with a trailing slash, of the node that contains a path."""
     address = ""
     holder: Any = document
     for level, key in enumerate(CHILDREN):
@@ -300,19 +300,19 @@ def token(value: Any) -> Any:
 
 
 def told_by(kept: Any) -> Any:
-    """Return a token's value."""
+    """Return the value that a token represents."""
     return msgspec.msgpack.decode(kept) if type(kept) is bytes else kept
 
 
 def line_token(value: Any) -> Any:
-    """Return a token for the line that shows a value."""
+    """Return a token for the line that displays a value."""
     return type(value) if value and isinstance(value, dict | list) else token(value)
 
 
 def _never_there(
     sprint_id: str, field: str, path: Path, document: dict[str, Any]
 ) -> NotFoundError:
-    """Return the error for a field that never existed, naming existing fields."""
+    """Return the error for a field that never existed, which names existing fields."""
     holder: Any = document
     for step in path:
         inside = find(holder, (step,))

@@ -88,7 +88,7 @@ STATE_FILES: dict[str, StateFile] = {
 
 
 def _says_of_iterations(event: type[Event]) -> bool:
-    """Return whether an event may concern an iteration."""
+    """Return whether events of this type may concern an iteration."""
     is_beside = (
         event.reach in (Reach.NODE, Reach.BRANCH) or event.subject.word == f.REQUEST.word
     )
@@ -148,7 +148,7 @@ def blame_best(
         return tracker_data(evaluate(workspace.log, state))
 
     def last_change(path: Path, until: int) -> tuple[int, int]:
-        """Return the last version that changed the field and the one before, or zeros."""
+        """Return the last version that changed the field and its predecessor, or zeros."""
         there = reversed([version for version in versions if version <= until])
         pairs = (x for x in pairwise(there) if not same(path, *x))
         return next(pairs, (0, 0))
@@ -189,14 +189,14 @@ def _held(document: JournalDocument, path: Path) -> Any:
 
 
 def _value_of(kept: Any) -> Any:
-    """Return a token's value, or a list in the file's format."""
+    """Return the value of a token, or a list in the file's format."""
     if isinstance(kept, list):
         return _plain([progress_json.written(item) for item in kept])
     return told_by(kept)
 
 
 def _plain(data: Any) -> Any:
-    """Return data as plain JSON values, as in the file."""
+    """Return the data as plain JSON values, as in the file."""
     return msgspec.json.decode(msgspec.json.encode(data))
 
 

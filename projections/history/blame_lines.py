@@ -1,8 +1,8 @@
 """Every line of a state file with the event that set it, as printed by `why --all`.
 
-A line belongs to the value that it shows. The line above a mapping or list dates from the
-event that added the mapping or list. The stream is folded once from the start; after each
-event, only the fields within the event's reach are compared.
+A line belongs to the value that it shows. The line above a mapping or list is attributed to
+the event that added the mapping or list. The stream is folded once from the start; after
+each event, only the fields within the event's reach are compared.
 """
 
 import re
@@ -58,7 +58,7 @@ def blame_lines(workspace: ServiceWorkspace, sprint: Sprint) -> Iterator[Line]:
 def search_all(
     repository: Repository[Sprint], sprint_id: str, fields: set[str], *, until: int
 ) -> dict[str, Setting]:
-    """Return when each document field's line last changed, as of a version."""
+    """Return when each field's line in the document last changed, as of a version."""
     stretch = repository.whole(sprint_id, until)
     imports = repository.imports(sprint_id, until)
     watch, each = _LineWatch(sprint_id), _LineWatch(sprint_id)

@@ -53,11 +53,11 @@ NEAR = 256
 
 
 def session_behind(log: EventStore, event: RecordedEvent) -> str | None:
-    """Return the session (`AGENT-ID`) in which an event occurred; None if it is unknown.
+    """Return the session (`AGENT-ID`) in which an event occurred, or None if unknown.
 
-    If an agent run was recorded together with the event, this is the session that the run
-    names. Otherwise, it is the most recently active session with the same correlation id,
-    unless a run was recorded since.
+    If an agent run was recorded together with the event, the result is the session that the
+    run names. Otherwise, it is the most recently active session with the same correlation
+    id, unless a run has been recorded since.
     """
     found: str | None = None
     for other in log.read(after=max(event.position - NEAR, 0), until=event.position):
@@ -84,7 +84,7 @@ def _find(log: EventStore, event: RecordedEvent) -> RecordedEvent | None:
 
 
 def _named(log: EventStore, recorded: RecordedEvent) -> str | None:
-    """Return the stream of the last session that a run names, if the log contains it."""
+    """Return the stream of the last session named by a run, if the log contains it."""
     ran = CODEC.decode(recorded) if recorded.payload is not None else None
     if not isinstance(ran, AgentRan) or not ran.sessions or not ran.agent:
         return None

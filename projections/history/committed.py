@@ -2,8 +2,8 @@
 
 Git's own rename detection stops where histories diverge, and follows any similar file.
 This module therefore lists all commits that touch a path. Where the file was created, it
-searches the files that were removed or changed by that commit for an earlier name. The
-caller decides whether two texts are the same document.
+searches the files that the commit removed or changed for an earlier name. The caller
+decides whether two versions are of the same document.
 """
 
 import os
@@ -60,8 +60,8 @@ class CommittedFile:
         """Return all versions, oldest first; raise `RefusedError` if there are none.
 
         A version is content that differs from the content in all parents of its commit.
-        Restored content counts again, as does the side that a final merge chose if the
-        other was newer.
+        Restored content is a new version, and so is the side chosen by a final merge if the
+        other side was newer.
         """
         found: dict[tuple[str, str], Committed] = {}
         waiting = [("HEAD", self._path)]
@@ -91,7 +91,7 @@ class CommittedFile:
         return (self._git.folder / "shallow").is_file()
 
     def content(self, version: Committed) -> bytes:
-        """Return the content of a version; raise `InvalidInputError` if it is too long."""
+        """Return a version's content; raise `InvalidInputError` if it is too long."""
         return self._content(version.blob, f"{version.path}@{version.commit[:12]}")
 
     def is_text_of(self, version: Committed, content: bytes) -> bool:
@@ -106,7 +106,7 @@ class CommittedFile:
         return self._git.read("cat-file", "blob", blob.name)
 
     def _at_path(self, start: str, path: str) -> Iterator[tuple[Committed, bool]]:
-        """Yield each version at a path, and whether no parent commit had the file there."""
+        """Yield each version at a path, and whether the file is missing in all parents."""
         told = self._ask(
             *_REV_LIST, "--format=%aI %cI", start, "--", f":(literal){path}"
         ).split("\n")
@@ -138,7 +138,7 @@ class CommittedFile:
             )
 
     def _blobs(self, wanted: Iterable[tuple[str, str]]) -> list[Blob | None]:
-        """Return the blob of each file in a commit; None if there is no such file."""
+        """Return the blob of each file in a commit, or None if there is no such file."""
         names = "".join(f"{commit}:{path}\n" for commit, path in wanted)
         answer = self._ask("cat-file", "--batch-check", given=names)
         found: list[Blob | None] = []
@@ -152,7 +152,7 @@ class CommittedFile:
     def _names_before(
         self, version: Committed, is_same: IsSame
     ) -> Iterator[tuple[str, str]]:
-        """Yield the origins of a new file: a parent commit, and the file's path there."""
+        """Yield the origins of a new file: a parent commit, and the file's path in it."""
         if version.blob.size > self._bytes_max:
             return
         _, *parents = self._ask("rev-list", "--parents", "-n1", version.commit).split()
@@ -172,7 +172,7 @@ class CommittedFile:
                     break
 
     def _gone(self, parent: str, version: Committed) -> list[str]:
-        """Return the files that a commit removed or changed, most likely origin first."""
+        """Return the files that a commit removed or changed, ordered by likelihood."""
         changes = self._ask(
             "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames",
             "--diff-filter=DM", parent, version.commit,

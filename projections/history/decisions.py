@@ -61,7 +61,7 @@ KINDS = {
 
 
 class _Unknown(Event, frozen=True):
-    """A stand-in for events of unknown types."""
+    """A stand-in for an event of an unknown type."""
 
     subject: ClassVar[Subject] = Subject("unknown")
     reach: ClassVar[Reach] = Reach.WHOLE
@@ -102,8 +102,8 @@ def decisions(
 ) -> list[Decision]:
     """Return the decisions among a stream's events up to a version, in order.
 
-    `rollbacks` contains all rollbacks in the stream up to that version, as (version,
-    target).
+    `rollbacks` contains the (version, target) pair of each rollback in the stream up to
+    that version.
     """
     deciding = Deciding(rollbacks)
     for recorded in events:
@@ -125,7 +125,7 @@ def place(found: Sequence[Decision], rollbacks: Sequence[tuple[int, int]]) -> No
 
 
 class CameFirst(NamedTuple):
-    """The first event about an awaited address."""
+    """The first event about an address that a decision was waiting for."""
 
     version: int
     words: str
@@ -196,7 +196,7 @@ class Deciding:
         self.found.append(kept)
 
     def _decision_named(self, version: int) -> str:
-        """Return a description of the decision at a version; empty if there is none."""
+        """Return a description of the decision at a version, or "" if there is none."""
         past = self._past
         if past is not None and 1 <= version <= past.version:
             recorded = past.read(version)
@@ -277,7 +277,7 @@ def _lost(addresses: list[Any]) -> str:
 
 
 def _fields(names: Sequence[str], data: Data) -> str:
-    """Return fields as names and values; the reason is shown without its name."""
+    """Return the fields as names and values; the reason is shown without its name."""
     parts = []
     for name in names:
         value = data.get(name)

@@ -24,7 +24,7 @@ _ALWAYS = {"last-activity", "stats.elapsed"}
 def preview(
     workspace: ServiceWorkspace, sprint_id: str, events: Sequence[Event], *, at: str
 ) -> list[FieldChange]:
-    """Return the changes events would make to PROGRESS.yaml, without recording them."""
+    """Return the changes that events would make to PROGRESS.yaml; record nothing."""
     sprint = workspace.sprint(sprint_id)
     after = fold(unpack(pack(sprint)), _numbered(events, sprint.version, at))
     found = changes(sprint.document, after.document)
@@ -34,7 +34,7 @@ def preview(
 def preview_journal(
     workspace: ServiceWorkspace, events: Sequence[Event], *, at: str
 ) -> list[FieldChange]:
-    """Return the changes events would make to progress.json, without recording them."""
+    """Return the changes that events would make to progress.json; record nothing."""
     journal = workspace.document()
     new = _numbered(events, journal.version, at)
     after = fold_document(deepcopy(journal), new)
@@ -51,7 +51,7 @@ _CONTEXT_CHARS = 12
 
 
 class Difference(NamedTuple):
-    """A state file at two points."""
+    """A state file at two points in the log."""
 
     file: StateFile
     old: Standing
@@ -62,7 +62,7 @@ class Difference(NamedTuple):
         return changes(self.old.document, self.new.document)
 
     def sentences(self) -> list[str]:
-        """Return every change as a readable line; longer values are truncated."""
+        """Return every change as a readable line; long values are truncated."""
         return [*map(told, self.changes())]
 
     def json_patch(self) -> list[Operation]:
@@ -70,7 +70,7 @@ class Difference(NamedTuple):
         return diff(self.old.document, self.new.document)
 
     def unified(self) -> str:
-        """Return the unified diff of the file's text; empty if the texts are the same."""
+        """Return the unified diff of the file's text, or "" if nothing differs."""
         old, new = (
             self.file.text(standing.document).splitlines(keepends=True)
             for standing in (self.old, self.new)
@@ -91,8 +91,8 @@ def difference(
 ) -> Difference:
     """Return a state file at two points; `new` defaults to the present.
 
-    A point has one of the forms in `points.FORMS`. The prefix `SPRINT@` selects a point of
-    that sprint; `SPRINT@` alone means the sprint's current state.
+    A point has one of the formats in `points.FORMS`. The prefix `SPRINT@` selects a point
+    of that sprint; `SPRINT@` alone means the sprint's current state.
     """
     chosen = STATE_FILES.get(file)
     if chosen is None:
@@ -107,13 +107,13 @@ def difference(
 
 
 def _split(point: str, sprint_id: str | None) -> tuple[str | None, str | None]:
-    """Return the sprint that a text names, and the point in that sprint."""
+    """Split a point such as `SPRINT@POINT` into the sprint and the point."""
     named, at, rest = point.rpartition("@")
     return (named if at else sprint_id), rest or None
 
 
 def told(change: FieldChange, *, chars_max: int = 72) -> str:
-    """Return a change as one readable line; longer values are truncated."""
+    """Return a change as one readable line; long values are truncated."""
     texts = [shown(value) for value in (change.old, change.new)]
     # Without this, only the common beginning of two long texts would be visible.
     pairs = enumerate(zip(*texts, strict=False))
@@ -133,12 +133,12 @@ def told(change: FieldChange, *, chars_max: int = 72) -> str:
 
 
 def cut(text: str, chars_max: int = 72) -> str:
-    """Return a text truncated to a maximum length, with an ellipsis if it was longer."""
+    """Return the text, truncated with an ellipsis if it exceeds a maximum length."""
     return text if len(text) <= chars_max else f"{text[: chars_max - 1]}…"
 
 
 def shown(value: Any) -> str:
-    """Return a value on one line; text is unquoted unless that would be ambiguous."""
+    """Return a value on one line; text is quoted only where it would be ambiguous."""
     if isinstance(value, str) and value and not _is_json(value):
         return value
     return msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""Sentences about manual edits of a state file."""
+"""Sentences about manual edits to a state file."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ NAMED_MAX = 2
 
 
 def edited(edit: Mapping[str, Any], *, of_journal: bool = False) -> str:
-    """Return an `edit-observed` event as a sentence that states how to adopt the edit."""
+    """Return an `edit-observed` event as a sentence that explains how to adopt the edit."""
     said, changes = f"{edit['path']} was edited by hand", edit.get("changes")
     if changes is None:
         return f"{said}: {edit.get('problem') or 'what changed is not known'}"

@@ -69,11 +69,11 @@ class Evidence:
 
     @property
     def advice(self) -> str:
-        """Return the latest advice; empty if it is outdated."""
+        """Return the latest advice, or "" if it is outdated."""
         return self.known[-1].advice
 
     def trouble(self, about: str) -> Trouble | None:
-        """Return the newest failure at or below an address; `""` means any address."""
+        """Return the newest failure at or below an address; `""` matches all addresses."""
         open_ = reversed(self.known[-1].open)
         return next((one for one in open_ if _is_in(one, about)), None)
 
@@ -84,7 +84,7 @@ class Evidence:
         return bool(open_) and open_[-1].type == f.BreakpointReached.type
 
     def judgement(self, version: int, number: int | None = None) -> str:
-        """Return an iteration's judgement, by default of the last one before a version."""
+        """Return an iteration's judgement; without `number`, the last one's."""
         tracker, judge = self._judging()
         if number is None and not tracker.is_empty:
             stretches = effective_ranges(self._rollbacks, version - 1)

@@ -1,7 +1,7 @@
-"""The events of a log for other tools: verified, masked and, by default, without text.
+"""A log's events for other tools: verified, masked and, by default, without text.
 
-Without content, an event has the fields that would remain after erasure: addresses, names
-and figures. All data is masked, including imported data.
+Without content, an event has the fields that would remain after an erasure: addresses,
+names and figures. All data is masked, including imported data.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -35,7 +35,7 @@ _TYPE = 4
 
 
 class Survey(NamedTuple):
-    """The facts that exports require about a log up to its head."""
+    """What exports need to know about a log up to its head."""
 
     head: Head
     source: str
@@ -56,7 +56,7 @@ def survey(
     look: Look = lambda event: None,
     progress: Progress = lambda count: None,
 ) -> Survey:
-    """Verify the chain of a log, and return the facts that its export requires.
+    """Verify a log's chain, and return the survey that its export requires.
 
     Pass events of the given types to `look`. Raise `UnreadableError` at the first problem,
     before any event is exported.
@@ -143,7 +143,7 @@ class ExportedEvent(NamedTuple):
 
     @property
     def is_erased(self) -> bool:
-        """Return whether the event was erased; if so, `data` contains what remains."""
+        """Return whether the event was erased; if so, `data` contains its remainder."""
         return self.recorded.salt is None
 
 

@@ -1,7 +1,7 @@
 """The decisions in a sprint, stored and updated with later events.
 
 The newest decisions are stored with the state required to continue. Earlier decisions are
-stored in blocks, which are read only if one of their decisions is requested or receives a
+stored in blocks. A block is read only if one of its decisions is requested or receives a
 consequence.
 """
 
@@ -35,7 +35,7 @@ BLOCK = 1024
 
 
 class AboutBlock(msgspec.Struct):
-    """The facts about a block that are available without reading it."""
+    """The facts about a block that are available without reading the block."""
 
     version: int
     """The version at which the block ends."""
@@ -91,7 +91,7 @@ class _Decided:
         self.now = self._newest.load() or _nothing()
 
     def at(self, version: int, kinds: set[str]) -> list[Decision]:
-        """Return the decisions up to a version; with `kinds`, only those kinds."""
+        """Return the decisions up to a version; if `kinds` is set, only those kinds."""
         before = self.now.version
         self._carry_on(self._workspace.sprint(self._name).version)
         if self.now.version - before >= EVERY:

@@ -1,8 +1,8 @@
 """A work tree's contents as a history of commits, and who changed them.
 
 Each snapshot follows the previous one. A restore continues from the restored snapshot, so
-restored lines keep their age. Differences between two snapshots were made by the
-iterations active in between, or outside any iteration.
+restored lines keep their age. Differences between two snapshots are attributed to the
+iterations active between them, or to work outside any iteration.
 """
 
 import re
@@ -41,7 +41,7 @@ Told = tuple[RecordedEvent, Event]
 
 
 class Writer(NamedTuple):
-    """An iteration of a sprint; `OUTSIDE` stands for anyone working outside iterations."""
+    """An iteration of a sprint; `OUTSIDE` represents anyone working outside iterations."""
 
     sprint: str
     number: int
@@ -52,7 +52,7 @@ Writers = frozenset[Writer]
 
 
 def written_by(writers: Writers) -> str:
-    """Return a word that describes who wrote something, as far as is known."""
+    """Return a word that describes the possible authors."""
     iterations = len(writers - {OUTSIDE})
     if not iterations:
         return "outside"
@@ -61,7 +61,7 @@ def written_by(writers: Writers) -> str:
 
 
 class KeptTree(NamedTuple):
-    """A work tree's contents at one moment: a snapshot or the result of a restore."""
+    """A work tree's contents at one time: a snapshot or the result of a restore."""
 
     snapshot: str
     of: Writer
@@ -190,7 +190,7 @@ class Moments:
             self.all[-1] = self.all[-1]._replace(head=git.head)
 
     def _writers(self, *, is_end: bool = False) -> Writers:
-        """Return the possible authors of changes since the last moment."""
+        """Return the possible authors of changes since the last point in time."""
         is_watched = bool(self._running) or is_end
         if is_watched and self._since and self._since <= self._ended:
             return frozenset(self._since)
@@ -207,9 +207,9 @@ class Moments:
     ) -> tuple[dict[str, KeptTree], tuple[str, ...], Writers]:
         """Create a commit for each stored snapshot that does not omit a path.
 
-        Return the moments by commit, the parent commits of the current files, and the
-        possible authors of the current files. If a snapshot is skipped, its authors are
-        added to those of the next one.
+        Return a mapping from each commit to its contents, the parent commits of the current
+        files, and the possible authors of the current files. If a snapshot is skipped, its
+        authors are added to those of the next one.
         """
         held = [self.held(moment.snapshot) for moment in self.all]
         trees = trees_of(store.git, {one: f"{one}^{{tree}}" for one in held})
@@ -232,16 +232,16 @@ class Moments:
         return found, parents, self.now | missed
 
     def snapshot(self, number: int) -> str:
-        """Return the snapshot of a moment; for a restore, the restored snapshot."""
+        """Return the snapshot at an index; for a restore, the restored snapshot."""
         return self.held(self.all[number].snapshot)
 
     def is_whole(self, number: int) -> bool:
-        """Return whether a moment's snapshot contains all files of the work tree."""
+        """Return whether the snapshot at an index contains all files of the work tree."""
         one = self.all[number]
         return one.restore is None or not (one.restore.paths or one.left or one.undone)
 
     def state(self, store: Store, number: int) -> Snapshot:
-        """Return the files at a moment; raise `NotFoundError` if a snapshot is missing."""
+        """Return the files at an index; raise `NotFoundError` if a snapshot is missing."""
         moment = self.all[number]
         snapshot = store.read(self.snapshot(number))
         if moment.restore is None or self.is_whole(number):
@@ -286,7 +286,7 @@ ASKED = {
 
 
 def moments_of(workspace: Workspace) -> Moments:
-    """Return the moments of this work tree, from the events of all sprints."""
+    """Return the points in time at which this work tree changed, across all sprints."""
     streams = (workspace.log.read_stream(sprint_stream(x)) for x in workspace.sprints())
     asked = (x for x in chain.from_iterable(streams) if x.type in ASKED)
     told = [(x, CODEC.decode(x)) for x in sorted(asked, key=lambda x: x.position)]
@@ -311,7 +311,7 @@ def writer_of(sprint: Sprint, number: int) -> Writer:
 
 
 class CommitAnswer(Struct, frozen=True):
-    """A git commit; its author did not necessarily write its lines."""
+    """A git commit, whose author did not necessarily write its lines."""
 
     id: str
     author: str
@@ -363,7 +363,7 @@ def _heads(told: Sequence[Told]) -> Iterator[tuple[int, str | None, str | None]]
 
 
 def said_of(git: UntrustedGit, commit: str, sprint_id: str) -> int | None:
-    """Return the iteration that a commit's trailer or note names, without verifying it."""
+    """Return the iteration named by a commit's trailer or note, without verifying it."""
     message = git.read("show", "-s", "--format=%B", commit)
     listed = git.read("for-each-ref", "--format=%(refname)", NOTES)
     if listed.strip():

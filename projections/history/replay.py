@@ -69,7 +69,7 @@ class SharedDocument:
         self._names = {}
 
     def follow(self, sprint: Sprint, event: Event) -> ReachedNodes | None:
-        """Copy what an event may have changed; return the affected nodes, if limited."""
+        """Copy what an event may have changed; return the affected nodes if limited."""
         self.changed = []
         if event.reach is Reach.NOTHING:
             return {}
@@ -195,7 +195,7 @@ def _copied(value: Any) -> Any:
 class ReplayStep(NamedTuple):
     """An event, and the state file before and after it.
 
-    Both documents share unchanged values, so do not modify them.
+    The two documents share unchanged values, so they must not be modified.
     """
 
     event: RecordedEvent
@@ -233,7 +233,7 @@ def replay(
     since: str | None = None,
     until: str | None = None,
 ) -> Iterator[ReplayStep]:
-    """Yield the events of a sprint in order, each with its changes.
+    """Yield a sprint's events in order, each with its changes.
 
     The events are those after `since` up to `until`. Applying their changes in order turns
     the state at the first point into the state at the second.
@@ -249,7 +249,7 @@ def replay(
 
 
 class Replay:
-    """A replay of a sprint from a version on; it can be continued at any time."""
+    """A replay of a sprint's events after a version, which can be continued at any time."""
 
     def __init__(self, workspace: ServiceWorkspace, sprint_id: str, first: int) -> None:
         self._workspace = workspace

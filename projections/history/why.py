@@ -1,7 +1,7 @@
 """The origin of a line in a file: iteration, session, prompt, gates and approvals.
 
-Snapshots show which iteration added a line, whether or not it was committed. Without
-snapshots, commits show it: those that the log places between an iteration's start and
+Snapshots show which iteration added a line, whether or not the line was committed. Without
+snapshots, commits show this: those that the log places between an iteration's start and
 end, otherwise those whose trailer or note names the iteration.
 """
 
@@ -53,7 +53,7 @@ not recorded yet, and `before` means older than all records."""
 
 
 class GateRunAnswer(Struct, frozen=True):
-    """A check of the phase's gate, or of the gate of a phase that contains it."""
+    """A check of the gate of a phase, or of a phase that contains it."""
 
     phase: str
     attempt: int
@@ -180,7 +180,7 @@ class _LineFound(NamedTuple):
 
 
 def _better(one: _LineFound | None, other: _LineFound | None) -> _LineFound | None:
-    """Return the more certain of two origins; the first if both are equally certain."""
+    """Return the more certain of two origins, or the first if they are equally certain."""
     # A line in a snapshot from before the first iteration was not committed in any
     # iteration.
     surer = (SAID,) if one is not None and one.known_by == BEFORE else (COMMIT, SAID)
@@ -278,7 +278,7 @@ def _with_writers(
     base: WhyAnswer,
     found: _LineFound,
 ) -> WhyAnswer:
-    """Add the iterations that may have written the line to an answer."""
+    """Add the iterations that may have written the line to the answer."""
     own = {writer_of(sprint, n): n for n, _ in sprint.knowledge.iterations}
     own |= {Writer(sprint.id, n): n for n, _ in sprint.knowledge.iterations}
     iterations = sorted(found.writers - {OUTSIDE})
@@ -337,7 +337,7 @@ def _runs(workspace: Workspace, told: list[Told], number: int) -> Iterator[Agent
 
 
 def _gates(told: list[Told], phase: str, since: int) -> Iterator[GateRunAnswer]:
-    """Yield gate checks of a phase and its ancestors from `since` to each gate's pass."""
+    """Yield the gate checks of a phase and its ancestors from `since` to each pass."""
     passed = set()
     for recorded, event in told:
         if not isinstance(event, f.GateChecked) or recorded.version < since:
@@ -353,7 +353,7 @@ def _gates(told: list[Told], phase: str, since: int) -> Iterator[GateRunAnswer]:
 
 
 def _approvals(told: list[Told], phase: str) -> Iterator[ApprovalAnswer]:
-    """Yield the approvals that added a phase, or a phase that contains it, to the plan."""
+    """Yield the approvals that added a phase, or its ancestor, to the plan."""
     decided: Told | None = None
     for recorded, event in told:
         if isinstance(event, f.RequestDecided):

@@ -1,1 +1,1 @@
-"""The page of a sprint: the commands' answers in a single HTML file."""
+"""A sprint's page: the commands' answers in a single HTML file."""

@@ -1,4 +1,4 @@
-"""The page as a single HTML file, individual charts, and the summary of a CI job.
+"""The page as a single HTML file, individual charts, and the summary for a CI job.
 
 The same log and point produce the same bytes. The content security policy of the page
 permits only the page's own style and script.
@@ -41,7 +41,7 @@ SECTIONS: dict[str, Callable[[SprintFacts], Markup]] = {
 
 
 class Served(NamedTuple):
-    """The parts that a server adds to the page; the server sends the policy itself."""
+    """The parts that a server adds to the page; the server itself sends the policy."""
 
     links: Markup
     """Links in the head element: the server's style sheet."""
@@ -99,12 +99,12 @@ def _policy() -> Markup:
 
 
 def sources() -> tuple[str, str]:
-    """Return the digests of the page's style and script in the form used by policies."""
+    """Return the digests of the page's style and script, in the form used by policies."""
     return _digest(_style()), _digest(asset("page.js"))
 
 
 def _style() -> Markup:
-    """Return the page's style sheet, including the styles of its drawings."""
+    """Return the page's style sheet, including the styles for its drawings."""
     return joined(asset("drawing.css"), asset("page.css"))
 
 
@@ -113,7 +113,7 @@ def _link(name: str) -> Markup:
 
 
 def _digest(source: str) -> str:
-    """Return the digest of a source in the form used by policies."""
+    """Return a source's digest, in the form used by policies."""
     return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"
 
 
@@ -127,7 +127,7 @@ _LEFT_OUT = "\n\nThe rest is left out: `sprintlog report` has all of it.\n"
 
 
 def job_summary(report: str, found: Timeline) -> str:
-    """Return a report followed by its timeline, cut to the size limit of a job summary."""
+    """Return a report followed by its timeline, truncated to a job summary's size limit."""
     drawn = "\n".join(mermaid(found)) + "\n" if found.rows else ""
     whole = f"{report}{drawn}"
     if len(whole.encode()) <= BYTES_MAX:
@@ -193,7 +193,7 @@ def timeline_drawing(facts: SprintFacts) -> str:
 
 
 def quality_drawing(facts: SprintFacts) -> str:
-    """Return a plot of all iterations' quality as an SVG file."""
+    """Return a plot of the quality of all iterations as an SVG file."""
     found, levels = scored(facts)
     plot = tag(
         "svg", plotted(found, levels), x=10, y=TITLE, width=WIDTH - 20, height=HEIGHT

@@ -1,4 +1,4 @@
-"""The head of the page: the current activity or reason to stop, and commands to type."""
+"""The page header: the current activity or reason for the stop, and commands to type."""
 
 import re
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def _clock(at: object, *, is_relative: bool = False) -> str:
 
 
 def _story(facts: SprintFacts, standing: list[tuple[str, str]]) -> Iterator[Markup]:
-    """Yield why the sprint stopped, since when, what it needs, and how to continue."""
+    """Yield why the sprint stopped, when it stopped, what it needs, and how to continue."""
     hints = []
     if not standing:
         word = _WITHOUT_REASON.get(str(facts.status.status), "Ready")
@@ -95,7 +95,7 @@ def _story(facts: SprintFacts, standing: list[tuple[str, str]]) -> Iterator[Mark
 
 
 def _told(name: str, *parts: object, kind: str = "told") -> Markup:
-    """Return a line of the head with its label."""
+    """Return a line of the page header with its label."""
     return tag("p", tag("b", f"{name} "), *parts, class_=kind)
 
 
@@ -157,7 +157,7 @@ def _figures(facts: SprintFacts) -> Iterator[Markup]:
 
 
 def _by_clock(elapsed: object) -> str:
-    """Return an elapsed time formatted as a duration; return other text unchanged."""
+    """Return an elapsed time formatted as a duration; any other text is unchanged."""
     parts = str(elapsed).split(":")
     if len(parts) != 3 or not all(x.isascii() and x.isdigit() for x in parts):
         return str(elapsed)
@@ -171,7 +171,7 @@ def _figure(name: str, value: str, more: str | None = None) -> Markup:
 
 
 def _budgets(facts: SprintFacts) -> Markup:
-    """Return how much of each budget is used, as bars with figures."""
+    """Return the used part of each budget, as bars with figures."""
     found = facts.status.budgets or ()
     shown = [one for one in found if (one.of, one.budget) != (OF_SPRINT, ITERATIONS)]
     rows = map(_budget, shown)
@@ -231,7 +231,7 @@ def amount(budget: str, spent: float) -> str:
 
 
 def _advised(facts: SprintFacts, target: int) -> Iterator[str]:
-    """Yield the steps of a rollback, including the reasons to stop that remain after it."""
+    """Yield the steps of a rollback, including reasons to stop that will still apply."""
     if facts.need:
         yield f"resolve what it needs: {facts.need}"
     goes = "plan and files go back"
@@ -257,7 +257,7 @@ def _steps(facts: SprintFacts, steps: list[str]) -> list[str]:
 
 
 def _budget_ways(facts: SprintFacts) -> Iterator[Markup]:
-    """Yield a line about the remaining budgets per run and for the sprint."""
+    """Yield a line about the remaining budgets for each run and for the sprint."""
     found = facts.status.budgets or ()
     own = [x for x in found if x.of == OF_RUN]
     shared = [x for x in found if x.of != OF_RUN and x.budget != ITERATIONS]
@@ -276,7 +276,7 @@ def _budget_ways(facts: SprintFacts) -> Iterator[Markup]:
 
 
 def _typed(name: str, steps: list[str]) -> Markup:
-    """Return the commands to type: one line, or a list in order."""
+    """Return the commands to type: a single line, or an ordered list."""
     if len(steps) == 1:
         return _told(name, said(steps[0]), kind="type")
     items = tag("ol", *(tag("li", said(step)) for step in steps))

@@ -43,7 +43,7 @@ class TableColumn(NamedTuple):
 
 
 def columns(facts: SprintFacts) -> list[TableColumn]:
-    """Return the columns of the iterations table for which any iteration has a value.
+    """Return the table columns for which any iteration has a value.
 
     Text columns come first, because wide tables scroll.
     """
@@ -220,7 +220,7 @@ def _remarks(facts: SprintFacts, one: JudgedIteration) -> object:
 
 
 def _run_ended(one: JudgedIteration, *, is_told: bool) -> str:
-    """Return how an iteration's run ended, with the error unless it is already shown."""
+    """Return how an iteration's run ended, with the error unless it is shown elsewhere."""
     status = str(one.status)
     is_failed = status != "completed" and isinstance(one.error, str) and not is_told
     error = f": {one.error}" if is_failed else ""
@@ -259,7 +259,7 @@ def comparison(facts: SprintFacts) -> Markup:
 def _not_kept(
     facts: SprintFacts, compared: Sequence[JudgedIteration], kept: Sequence[bool]
 ) -> Markup:
-    """Return why the files of two iterations cannot be compared."""
+    """Return the reason why the files of two iterations cannot be compared."""
     if not facts.keeps_files:
         why = "none were kept, since the loop ran without `--snapshot`"
         return said(f"Files are not compared: {why}.")
@@ -277,7 +277,7 @@ def _named(facts: SprintFacts, one: JudgedIteration) -> str:
 
 
 def _change(column: TableColumn, one: JudgedIteration, other: JudgedIteration) -> str:
-    """Return the change in a figure; empty if one of the values is unknown."""
+    """Return the change in a figure, or "" if either value is unknown."""
     mine, theirs = str(column.cell(one)), str(column.cell(other))
     if UNKNOWN in (mine, theirs):
         return ""
@@ -296,7 +296,7 @@ def _change(column: TableColumn, one: JudgedIteration, other: JudgedIteration) -
 
 
 def _amount(column: TableColumn, one: JudgedIteration) -> float | None:
-    """Return an iteration's figure as a number; None if it is not numeric."""
+    """Return an iteration's figure as a number, or None if it is not numeric."""
     if column.milliseconds is not None:
         return column.milliseconds(one)
     try:

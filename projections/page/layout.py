@@ -1,4 +1,4 @@
-"""The layout of a timeline: positions, and the labels that fit.
+"""A timeline's layout: positions, and the labels that fit.
 
 Times are in milliseconds; positions are in hundredths of a percent of the width.
 """
@@ -45,10 +45,10 @@ class Box(NamedTuple):
 
 
 def labels_of(boxes: Sequence[Box], pixels: int, *, beside: bool = False) -> list[Label]:
-    """Return each bar's label in a drawing of a given width; no label is cut or overlaps.
+    """Return each bar's label in a drawing of a given width, without cuts or overlaps.
 
-    With `beside`, a label that does not fit inside its bar may be placed before or after
-    it.
+    If `beside` is true, a label that does not fit inside its bar may be placed before or
+    after it.
     """
     found = [NO_LABEL] * len(boxes)
     order = sorted(range(len(boxes)), key=lambda at: (boxes[at].row, boxes[at].x))
@@ -142,7 +142,7 @@ class Gap(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """A momentary event with its position."""
+    """An event at a single point in time, with its position."""
 
     row: int
     x: int
@@ -159,7 +159,7 @@ class Arrow(NamedTuple):
 
 
 class Tick(NamedTuple):
-    """A tick of the time axis."""
+    """A tick on the time axis."""
 
     x: int
     label: str
@@ -192,7 +192,7 @@ def place_timeline(
     signs: Iterable[Instant] = (),
     returns: Iterable[Return] = (),
 ) -> Timeline:
-    """Return the laid-out timeline; rows are in the order of their first work."""
+    """Return the laid-out timeline; rows are ordered by their first work."""
     waits, signs, returns = [*waits], [*signs], [*returns]
     names = list(dict.fromkeys([one.row for one in work] + [one.row for one in signs]))
     rows = {name: index for index, name in enumerate(names[:ROWS_MAX])}
@@ -253,21 +253,21 @@ def _label(at: int, step: int, *, is_day: bool) -> str:
 
 
 def _bars(work: Sequence[Work], rows: Mapping[str, int], scale: Scale) -> list[Bar]:
-    """Return the bars in order, with positions and labels."""
+    """Return the bars in order, with their positions and labels."""
     boxes = [Box(rows[x.row], *scale.stretch(x.begin, x.end), x.labels) for x in work]
     placed = zip(work, boxes, *_labels(boxes), strict=True)
     return [Bar(box.row, box.x, box.width, one, *both) for one, box, *both in placed]
 
 
 def _gaps(waits: Sequence[Delay], scale: Scale) -> list[Gap]:
-    """Return the waits with positions, labelled with the person or process waited for."""
+    """Return the waits with positions, each labelled with who or what was awaited."""
     boxes = [Box(0, *scale.stretch(x.begin, x.end), (x.who,)) for x in waits]
     placed = zip(waits, boxes, *_labels(boxes, beside=True), strict=True)
     return [Gap(box.x, box.width, wait, *both) for wait, box, *both in placed]
 
 
 def _labels(boxes: Sequence[Box], *, beside: bool = False) -> Iterator[list[Label]]:
-    """Yield the labels of all bars on a wide screen, then those on a phone."""
+    """Yield all bars' labels for a wide screen, then those for a phone."""
     return (labels_of(boxes, pixels, beside=beside) for pixels in (WIDE, THIN))
 
 
@@ -311,7 +311,7 @@ def plot(
     high: float | None = None,
     is_on: Sequence[bool] | None = None,
 ) -> Plot:
-    """Return the positions of values, from left to right; y grows downwards."""
+    """Return the positions of values, from left to right; y increases downwards."""
     known = [value for value in values if value is not None]
     bottom = min(known, default=0) if low is None else low
     top = max(known, default=0) if high is None else high

@@ -1,4 +1,4 @@
-"""Limits on the number of entries that a sprint's page shows."""
+"""Limits on the number of entries shown on a sprint's page."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ ITERATIONS_MAX, VERSIONS_MAX = 60, 2_000
 
 
 class PageLimits(NamedTuple):
-    """The maximum number of entries per kind; the newest ones are shown."""
+    """The maximum number of entries per kind; the newest entries are shown."""
 
     iterations: int
     """Iterations in the table, the plots and the timeline."""

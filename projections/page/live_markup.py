@@ -21,7 +21,7 @@ _DECISIONS = ("queue approve", "queue reject", "queue defer", "queue backlog")
 
 
 def forms(facts: SprintFacts, actions: Actions, form_token: str) -> Markup:
-    """Return the section of forms that can currently be submitted for a sprint."""
+    """Return the forms that can currently be submitted for a sprint, as a section."""
     sprint, names = facts.sprint, []
     if sprint.plan.status == "in-progress":
         names.append("sprint pause")
@@ -116,7 +116,7 @@ def confirmation(wanted: Any, shown: Any, form_token: str) -> str:
 
 
 def refused(error: SprintlogError, sprint_id: str | None) -> str:
-    """Return an error page with the error's hint."""
+    """Return an error page that includes the error's hint."""
     hint = tag("p", told(error.hint)) if error.hint else None
     back = link("Back", "/sprint", id=sprint_id) if sprint_id else link("Back", "/")
     said = tag("p", error.message, class_="error", role="alert")
@@ -145,7 +145,7 @@ def link(label: object, path: str, **query: str | None) -> Markup:
 
 
 def document(title: str, nav: Markup, main: Markup, *, position: int | None = None) -> str:
-    """Return a complete page; a page with a position updates itself."""
+    """Return a complete page; if it has a position, it updates itself."""
     head = (
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
@@ -163,7 +163,7 @@ def document(title: str, nav: Markup, main: Markup, *, position: int | None = No
 def served(
     decide: Markup, *, sprint_id: str, position: int, streams: Sequence[str]
 ) -> Served:
-    """Return the additions that let a sprint's page update itself."""
+    """Return the additions that make a sprint's page update itself."""
     where = [link("all sprints", "/"), link("two points", "/diff", sprint=sprint_id)]
     if decide:
         where.append(tag("a", "decide", href="#act"))
@@ -196,7 +196,7 @@ def _live(position: int | None, streams: Sequence[str]) -> dict[str, str]:
 
 
 def hidden(fields: Mapping[str, object]) -> Markup:
-    """Return the hidden fields of a form, with their values unchanged."""
+    """Return a form's hidden fields, with their values unchanged."""
     return joined(
         *(
             tag("input", type="hidden", name_=name, value=Markup(escape(str(text))))

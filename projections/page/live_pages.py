@@ -61,7 +61,7 @@ HEAD = ("sprint", "status", "activity or need", "iteration", "last activity", "f
 
 
 def _sprints(workspace: Workspace) -> Iterator[tuple[str, list[Markup]]]:
-    """Yield each sprint's work tree and table cells; open sprints come first."""
+    """Yield each sprint's work tree and table cells, open sprints first."""
     standing = [
         (status == "completed", name)
         for name, version in workspace.sprints().items()
@@ -84,7 +84,7 @@ def _sprints(workspace: Workspace) -> Iterator[tuple[str, list[Markup]]]:
 
 
 def _doing(found: Any) -> str | None:
-    """Return the current activity of a sprint, or the reason why it stopped."""
+    """Return a sprint's current activity, or the reason why it stopped."""
     if found.stopped is not None:
         said = found.stopped.why or found.stopped.do
         return f"{found.stopped.because}: {said}" if found.stopped.because else said
@@ -157,10 +157,9 @@ def labelled(label: str, name: str, value: str) -> Markup:
 
 
 class LivePages:
-    """The current pages of a log, for a server.
+    """A log's current pages, for a server.
 
-    The page of a sprint is cached until something is recorded, because many readers share
-    it.
+    A sprint's page is cached until something is recorded, because many readers share it.
     """
 
     policy = staticmethod(page.sources)
@@ -177,7 +176,7 @@ class LivePages:
         *,
         clock: Clock = monotonic,
     ) -> None:
-        """Create pages, which contain forms for `actions` only if a token is given.
+        """Create the pages, which contain forms for `actions` only if a token is given.
 
         An action has a `command`, a `label` and `fields`.
         """
@@ -195,7 +194,7 @@ class LivePages:
         return live_markup.confirmation(wanted, shown, self._form_token or "")
 
     def page(self, workspace: Workspace, sprint_id: str | None) -> str:
-        """Return a sprint's page, rebuilt if something was recorded since."""
+        """Return a sprint's page, rebuilt if anything has been recorded since then."""
         name = workspace.choose(sprint_id)
         position, now = workspace.log.head().position, self._clock()
         kept = self._kept.get(name)

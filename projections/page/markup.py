@@ -27,7 +27,7 @@ NOTHING = Markup("")
 
 
 def text(value: object, chars_max: int = TEXT_CHARS_MAX) -> Markup:
-    """Return a text on one line, with long texts truncated and unknown values as dashes."""
+    """Return a value on one line; long text is truncated, and unknown values are dashes."""
     if isinstance(value, Markup):
         return value
     if value is None or value == "":
@@ -36,7 +36,7 @@ def text(value: object, chars_max: int = TEXT_CHARS_MAX) -> Markup:
 
 
 def cut(value: str, chars_max: int) -> str:
-    """Return a text truncated to a maximum length, with an ellipsis if it was longer."""
+    """Return the text, truncated with an ellipsis if it exceeds a maximum length."""
     return value if len(value) <= chars_max else f"{value[: chars_max - 1]}…"
 
 
@@ -62,7 +62,7 @@ def joined(*parts: object) -> Markup:
 
 
 def row(cells: list[Markup], **attributes: Any) -> Markup:
-    """Return a table row of finished cells."""
+    """Return finished cells as a table row."""
     return tag("tr", *cells, **attributes)
 
 
@@ -76,7 +76,7 @@ def table(
 
 
 def scrolling(inside: Markup, *, label: str, class_: str) -> Markup:
-    """Return a box that scrolls if its contents are too wide, also with the keyboard."""
+    """Return a box that scrolls, also with the keyboard, if its contents are too wide."""
     region = {"tabindex": "0", "role": "region", "aria_label": label}
     return tag("div", inside, class_=class_, **region)
 
@@ -89,7 +89,7 @@ def heading(name: str, /, **attributes: Any) -> Markup:
 def section(
     identity: str, title: str, *inside: object, note: Sequence[object] = ()
 ) -> Markup:
-    """Return a section of the page; live pages replace sections by their ids."""
+    """Return a section of the page; live pages replace sections by id."""
     told = tag("p", *note, class_="note") if note else NOTHING
     head = tag("h2", title, id=f"{identity}-title")
     return tag(
@@ -109,21 +109,21 @@ def drawing(kind: str, height: int, label: str, *inside: Markup) -> Markup:
 
 
 def command(line: str) -> Markup:
-    """Return a command to type; options do not break across lines."""
+    """Return a command to type, formatted so that options do not break across lines."""
     words = [tag("span", x) if "-" in x else text(x) for x in line.split(" ")]
     inside = [part for word in words for part in (Markup(" "), word)][1:]
     return tag("code", *inside, class_="command")
 
 
 def said(line: str) -> Markup:
-    """Return a text with the parts between backticks formatted as commands."""
+    """Return the text with the parts between backticks formatted as commands."""
     pieces = re.split(r"`([^`]{1,400})`", line)
     told = (command(x) if at % 2 else text(x) for at, x in enumerate(pieces) if x)
     return joined(*told)
 
 
 def classes(*names: str) -> str:
-    """Return the class names of an element as one attribute value."""
+    """Return an element's class names as a single attribute value."""
     return " ".join(filter(None, names))
 
 

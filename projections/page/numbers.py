@@ -37,7 +37,7 @@ def tokens(spent: object) -> str:
 
 
 def cost(spent: object) -> float | None:
-    """Return the cost of agent runs; None if it is unknown."""
+    """Return the cost of agent runs, or None if it is unknown."""
     found = getattr(spent, "cost_usd", None)
     return float(found) if isinstance(found, float | int) else None
 
@@ -68,7 +68,7 @@ def clock_of(text: str) -> str:
 
 
 def time(at: object) -> Markup:
-    """Return a time in UTC, to the second; a dash if the value is not a time."""
+    """Return a UTC time to the second, or a dash if the value is not a time."""
     return tag("time", clock_of(at)) if isinstance(at, str) and at else Markup(UNKNOWN)
 
 

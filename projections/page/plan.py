@@ -49,7 +49,7 @@ def plan(facts: SprintFacts) -> Markup:
 
 
 class _Drawn:
-    """The tree while it is being drawn, up to a maximum number of nodes."""
+    """The tree being drawn, limited to a maximum number of nodes."""
 
     def __init__(self, facts: SprintFacts) -> None:
         self._facts = facts
@@ -109,7 +109,7 @@ AT, ELAPSED = "\x01", "\x02"
 
 
 def state_file(facts: SprintFacts) -> Markup:
-    """Return the file at the page's version, and the data for showing other versions."""
+    """Return the file at the page's version, and the data to show other versions."""
     history = facts.file_history
     lines = history.lines_at(facts.version)
     lines_max, chars_max = limits_of(facts).lines, limits_of(facts).line_chars
@@ -143,7 +143,7 @@ def state_file(facts: SprintFacts) -> Markup:
 
 
 def packed(history: FileHistory, facts: SprintFacts) -> dict[str, Any]:
-    """Return the history in the format that the script reads; each text is stored once."""
+    """Return the history in the format that the script reads, each string only once."""
     started = facts.started_ms
     pack = _Pack(facts, is_timed=started is not None)
     before = 0
@@ -171,14 +171,14 @@ def packed(history: FileHistory, facts: SprintFacts) -> dict[str, Any]:
 
 
 def _written(milliseconds: int) -> str:
-    """Return a time in the format that the page's script uses."""
+    """Return a time in the format used by the page's script."""
     moment = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=milliseconds)
     places = "milliseconds" if milliseconds % 1000 else "seconds"
     return moment.replace(tzinfo=None).isoformat(timespec=places) + "Z"
 
 
 class _Pack:
-    """Texts by number, in order of first appearance."""
+    """Strings, numbered in order of first appearance."""
 
     def __init__(self, facts: SprintFacts, *, is_timed: bool) -> None:
         self.texts: dict[str, int] = {}
@@ -208,7 +208,7 @@ class _Pack:
 
 
 def _json(data: dict[str, Any]) -> Markup:
-    """Return data as JSON that cannot close its surrounding element."""
+    """Return the data as JSON that cannot close its surrounding element."""
     said = msgspec.json.encode(data).decode()
     return Markup(
         said.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

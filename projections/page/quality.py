@@ -1,4 +1,4 @@
-"""The quality of the iterations: a plot of the scores, and a small plot per figure."""
+"""The iterations' quality: a plot of the scores, and a small plot for each figure."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -40,7 +40,7 @@ class Levels(NamedTuple):
     threshold: float | None
 
     def lines(self) -> list[tuple[str, float]]:
-        """Return the lines that have a value, with their names."""
+        """Return the names and values of the lines that have a value."""
         return [(name, x) for name, x in self._asdict().items() if x is not None]
 
 
@@ -81,7 +81,7 @@ def plotted(found: Sequence[Scored], levels: Levels) -> Markup:
 
 
 def limits(values: Sequence[float | None]) -> tuple[float, float]:
-    """Return the range of the plot: whole tenths that include all scores."""
+    """Return the range of the plot in whole tenths, which includes all scores."""
     known = [value for value in values if value is not None]
     if not known:
         return 0.0, 1.0
@@ -207,7 +207,7 @@ def _lines(levels: Levels) -> Iterator[Markup]:
 
 
 def _worse(facts: SprintFacts) -> Markup:
-    """Return the regressions and when they occurred, newest first."""
+    """Return the regressions and the times at which they occurred, newest first."""
     found = [
         (one.iteration, alert.severity, alert.message, one.is_on_path is False)
         for one in reversed(facts.iterations.iterations)

@@ -1,4 +1,4 @@
-"""Sections of recorded decisions, requests, learnings, sessions and events."""
+"""Sections with recorded decisions, requests, learnings, sessions and events."""
 
 import re
 
@@ -49,7 +49,7 @@ REQUEST_CHARS_MAX = 240
 
 
 def queue(facts: SprintFacts) -> Markup:
-    """Return the requests; pending requests come first."""
+    """Return the requests, with pending requests first."""
     found = sorted(facts.queue, key=lambda one: one.status != "pending")
     if not found:
         return without("queue", "Queue", "There are no requests.")
@@ -80,7 +80,7 @@ LEARNING_CHARS_MAX = 400
 
 
 def learnings(facts: SprintFacts) -> Markup:
-    """Return the learnings, newest first; retired ones are marked."""
+    """Return the learnings, newest first; retired learnings are marked."""
     found = [] if facts.journal is None else list(reversed(facts.journal.learnings))
     if not found:
         return without("learnings", "Learnings", "The journal has no learnings.")

@@ -57,7 +57,7 @@ _PLACES = {
 
 
 def names(found: layout.Timeline) -> list[str]:
-    """Return the unique names of the rows, from top to bottom."""
+    """Return the unique row names, from top to bottom."""
     shown: dict[str, None] = {}
     for name in found.rows:
         short = shortened(name)
@@ -67,7 +67,7 @@ def names(found: layout.Timeline) -> list[str]:
 
 
 def shortened(name: str) -> str:
-    """Return a name; if it is long, its middle is omitted."""
+    """Return the name, with its middle omitted if it is long."""
     if len(name) <= NAME_CHARS_MAX:
         return name
     kept = (NAME_CHARS_MAX - 1) // 2
@@ -121,7 +121,7 @@ def _rect(bar: layout.Bar | layout.Gap, y: int, fill: str | None = None) -> Mark
 
 
 def _labels(bar: layout.Bar | layout.Gap, y: int, sign: str = "") -> Iterator[Markup]:
-    """Yield a bar's label for a screen, and the label for a phone if it is different."""
+    """Yield a bar's label for a screen, and its label for a phone if that differs."""
     wide, thin = (
         (_written(label, sign, bar.width * pixels // layout.WHOLE), label.place)
         for label, pixels in ((bar.wide, layout.WIDE), (bar.thin, layout.THIN))

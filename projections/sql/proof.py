@@ -27,7 +27,7 @@ Digests = list[bytes]
 
 
 def proven(copy: Path) -> Digests | None:
-    """Return the digests of a verified copy; None if the copy fails verification."""
+    """Return the digests of a verified copy, or None if the copy fails verification."""
     try:
         with plain_file(_proof(copy)) as proof, plain_file(copy) as file:
             size = os.fstat(file.fileno()).st_size
@@ -63,7 +63,7 @@ def remove(copy: Path) -> None:
 
 
 def rows_with(copy: Path, forms: Sequence[bytes]) -> list[str]:
-    """Return the copy's rows that contain one of `forms`; empty if it is damaged."""
+    """Return the copy's rows that contain one of `forms`; empty if the copy is damaged."""
     if not copy.is_file():
         return []
     uri = f"{copy.absolute().as_uri()}?mode=ro"

@@ -1,4 +1,4 @@
-"""Read-only SQL queries of the read model, limited in time and memory."""
+"""Read-only SQL queries of the read model, with limits on time and memory."""
 
 import sqlite3
 import time
@@ -55,7 +55,7 @@ class QueryAnswer(NamedTuple):
 
 
 class _Budget:
-    """A limit on computing time; time spent by the reader of an answer does not count."""
+    """A limit on computing time, excluding the time spent by the reader of an answer."""
 
     def __init__(self, seconds_max: float) -> None:
         self._seconds_max = self._left = seconds_max
@@ -89,7 +89,7 @@ def ask(
     """Yield the answer to a SELECT statement about the current log.
 
     Raise `InvalidInputError` for invalid SQL, and `RefusedError` if a query does more than
-    read, or requires too much time or memory.
+    read or requires too much time or memory.
     """
     try:
         connection = opened(workspace, fresh=fresh, progress=progress)

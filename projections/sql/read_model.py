@@ -1,8 +1,8 @@
 """The read model: the log as plain tables in a separate SQLite file.
 
-It is stored next to the log as `query.db`, updated by each query, and readable by any
-SQLite tool. Nothing else in sprintlog reads the file. If another program changed any byte,
-the file is rebuilt (ADR 0016).
+The file is stored next to the log as `query.db`, updated by each query, and readable with
+any SQLite tool. Nothing else in sprintlog reads it. If another program has changed any
+byte, the file is rebuilt (ADR 0016).
 """
 
 import os
@@ -142,7 +142,7 @@ def _check(connection: sqlite3.Connection) -> None:
 
 
 class ReadModel:
-    """The tables of the read model: a projection of the whole log."""
+    """The tables of the read model: a projection of the complete log."""
 
     name, version, stream = NAME, FORMAT, None
 
@@ -220,7 +220,7 @@ class _Events:
     def take(self, events: list[RecordedEvent]) -> None:
         """Insert the next events.
 
-        Raise `sqlite3.DatabaseError` if stored events have been erased since; the tables
+        Raise `sqlite3.DatabaseError` if stored events have since been erased; the tables
         must then be rebuilt.
         """
         if not self._is_new and any(event.type == PayloadErased.type for event in events):

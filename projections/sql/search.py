@@ -38,7 +38,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A text in the journal that contains every word of a search."""
+    """A journal text that contains every word of the search query."""
 
     kind: str
     id: str
@@ -53,7 +53,7 @@ class Hit(msgspec.Struct, frozen=True):
 def search(
     workspace: ServiceWorkspace, query: str, *, kind: str | None = None, limit: int = 20
 ) -> list[Hit]:
-    """Return the texts that contain every word of a query, best match first.
+    """Return the journal texts that contain every word of a query, best match first.
 
     An index that is missing, damaged or from another log is rebuilt.
     """
@@ -119,7 +119,7 @@ def _search(
 
 
 class SearchIndex:
-    """The searchable texts of the journal: a projection."""
+    """The journal's searchable texts: a projection."""
 
     name, version, stream = SEARCH, FORMAT, JOURNAL
 
@@ -142,7 +142,7 @@ class SearchIndex:
         self._database.table("known").create({"format": int, "version": int, "hash": bytes})
 
     def evolve(self, events: Iterable[RecordedEvent]) -> None:
-        """Add the texts of new events."""
+        """Add the searchable texts of new events."""
         added = [msgspec.structs.asdict(hit) for event in events for hit in _said(event)]
         if added:
             self._database.table("texts").insert_all(added)
@@ -155,7 +155,7 @@ class SearchIndex:
 
 
 def _said(recorded: RecordedEvent) -> Iterator[Hit]:
-    """Yield the searchable texts of an event."""
+    """Yield an event's searchable texts."""
     event = None if recorded.payload is None else CODEC.decode(recorded)
     if isinstance(event, LearningAdded):
         x = event.learning

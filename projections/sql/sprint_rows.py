@@ -1,7 +1,7 @@
 """The rows of one sprint in the read model, updated with new events.
 
-The current state is rewritten. Of the history, only new events are read; earlier rows
-change only if a rollback or a consequence affects them.
+Rows about the current state are rewritten. For rows about the history, only new events are
+read; earlier rows change only if a rollback or a consequence affects them.
 """
 
 import sqlite3
@@ -98,7 +98,7 @@ class _Carrying:
         self._live = effective_ranges(rollbacks, version)
 
     def write(self) -> None:
-        """Add new rows, and update changed ones."""
+        """Add new rows, and update the rows that have changed."""
         moved = list(self._moved())
         self._mark(moved)
         self._carry_decisions(moved)
@@ -218,7 +218,7 @@ class _Carrying:
         )
 
     def _follow(self, awaited: str, followed: str) -> None:
-        """Add the consequence to all decisions that awaited an event about an address."""
+        """Add the consequence to all decisions waiting for an event about an address."""
         waiting = "sprint = ? AND awaited = ? AND followed = ''"
         self._ask(
             "UPDATE v_decisions SET followed = ? WHERE sprint = ? AND in_force = 1 "
@@ -229,7 +229,7 @@ class _Carrying:
         self._ask(change, (followed, self._name, awaited))
 
     def _place_again(self, moved: list[VersionRange]) -> None:
-        """Update the status (effective or discarded) of the decisions in some ranges."""
+        """Update whether decisions in some version ranges are effective or discarded."""
         found: dict[int, Decision] = {}
         for first, last in moved:
             rows = self._ask(
@@ -329,7 +329,7 @@ def _phase_rows(sprint: Sprint) -> Iterator[Row]:
 
 
 def _plain(value: Any) -> str | int | float | None:
-    """Return a value that a column can store; lists and objects become JSON."""
+    """Convert a value to one that a column can store; lists and objects become JSON."""
     if value is None or isinstance(value, str | int | float):
         return value
     return msgspec.json.encode(value).decode()

@@ -42,7 +42,7 @@ _EDIT_OF = "/edit of/"
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """The current contents at a state file's path."""
+    """The current content at a state file's path."""
 
     content: bytes | None
     """None if there is no file."""
@@ -52,7 +52,7 @@ class Seen(msgspec.Struct, frozen=True):
 
     @property
     def is_foreign(self) -> bool:
-        """Return whether sprintlog did not write this content."""
+        """Return whether the content was written by a program other than sprintlog."""
         return self.content is not None and self.since is None
 
 
@@ -128,7 +128,7 @@ class WrittenFiles:
         return seen
 
     def look_at_status(self, path: str) -> Seen | None:
-        """Return the content this process wrote last if the file's status is unchanged.
+        """Return the content last written by this process if the file's status is the same.
 
         This is probably the current content. The caller must call `write`, which compares
         all bytes with it, or `look`.
@@ -145,8 +145,8 @@ class WrittenFiles:
     def digest(self, path: str, content: bytes) -> bytes:
         """Return the SHA-256 of a path's current or future content.
 
-        The content hashed last is recognized by comparison, which takes a tenth of the
-        time.
+        The most recently hashed content is recognized by comparison, which takes a tenth of
+        the time.
         """
         hashed = self._hashed.setdefault(path, [])
         for known, digest in hashed:
@@ -179,10 +179,10 @@ class WrittenFiles:
         return Seen(content, digest, self.digests.since(path, digest))
 
     def edited_version(self, path: str, digest: bytes, *, newest: int) -> int:
-        """Return the version on which an edit is based: the newest when first seen.
+        """Return the version on which an edit is based: the newest at its first detection.
 
-        It does not change until `settle` is called, even if files are written or processes
-        are killed.
+        The result does not change until `settle` is called, even if files are written or
+        processes are killed.
         """
         key = _EDIT_OF + path
         if (known := self.digests.since(key, digest)) is None:
@@ -191,7 +191,7 @@ class WrittenFiles:
         return known
 
     def settle(self, path: str) -> None:
-        """Forget displaced files and edits, which are all stored by now."""
+        """Forget displaced files and edits, which have all been stored by now."""
         self.digests.forget(_EDIT_OF + path)
         with self._spot(path) as spot:
             replace.forget_left_behind(spot)
@@ -200,8 +200,8 @@ class WrittenFiles:
         """Write a state file atomically, and its checksum file if there is one.
 
         Return the displaced file if another process wrote it after the last look; `settle`
-        removes it. The digest is stored first: a crash in between results in a stale file,
-        not an edit.
+        removes it. The digest is stored first, so that a crash in between results in a
+        stale file rather than an edit.
         """
         with naming(path, "cannot be written"), self._spot(path, make=True) as spot:
             digest = self.digest(path, content)
@@ -224,7 +224,7 @@ class WrittenFiles:
         return seen
 
     def recover(self, path: str) -> Seen | None:
-        """Return the content that a killed process had moved, if a third party wrote it.
+        """Return the content moved by a process that was killed, if a third party wrote it.
 
         The moved file remains until `settle` is called, so that a second crash loses
         nothing.
@@ -284,7 +284,7 @@ class WrittenFiles:
         return content if hashes.sha256(content).digest() == digest else None
 
     def checksum_says(self, path: str) -> str | None:
-        """Return the checksum stored with a state file; None if there is none."""
+        """Return the checksum stored with a state file, or None if there is none."""
         with suppress(FileNotFoundError, replace.NotPlainError), self._spot(path) as spot:
             text = replace.read_file(_checksum(spot), at_most=CHECKSUM_BYTES_MAX)
             return text.decode(errors="replace").strip()

@@ -1,7 +1,7 @@
 """The report on a judged iteration, or the reason why it was not measured.
 
-Numbers are rounded here, with halves away from zero. A missing value is printed as missing,
-never as zero.
+Numbers are rounded here, with halves rounded away from zero. A missing value is printed as
+missing, never as zero.
 """
 
 import re
@@ -37,7 +37,7 @@ NAMED_MAX = 5
 
 
 def notes_of(seen: Iterable[RunSeen]) -> list[str]:
-    """Return the obstacles during an iteration's runs, without duplicates."""
+    """Return the obstacles encountered during an iteration's runs, without duplicates."""
     said = []
     for one in seen:
         if one.limit is not None:
@@ -48,7 +48,7 @@ def notes_of(seen: Iterable[RunSeen]) -> list[str]:
 
 
 def unknown_costs(found: Mapping[int, Sequence[RunSeen]]) -> str:
-    """Return the runs with unknown cost as text; empty if there are none."""
+    """Return the runs with unknown costs as text, or "" if there are none."""
     named = []
     for number, seen in found.items():
         for at, one in enumerate(seen, 1):
@@ -109,7 +109,7 @@ def is_best_preserved(judged: Judged) -> bool:
 
 
 def ended(judged: Judged, number: int) -> list[str]:
-    """Return the end of an iteration's last run, and its summary, as separate lines."""
+    """Return how an iteration's last run ended, and its summary, as separate lines."""
     left = judged.endings().get(number)
     summary = judged.summaries().get(number) or (left and left.summary)
     told = {
@@ -165,10 +165,10 @@ def iteration_markdown(
     said: Sequence[str] = (),
     then: Sequence[str] = (),
 ) -> str:
-    """Return a report in the format of the tracker's document.
+    """Return a report in the format that the tracker's document defines.
 
-    `took` is the usage of agents, `said` contains additional lines, and `then` is the
-    reaction to the recommendation. The files of a loop, whose format this is, contain none
+    `took` is the agents' usage, `said` contains additional lines, and `then` is the
+    reaction to the recommendation. A loop's own files, whose format this is, contain none
     of these.
     """
     one = report.judgement
@@ -306,7 +306,7 @@ def unmeasured_markdown(
 ) -> str:
     """Return the report on an iteration without an effective measurement.
 
-    Raise `NotFoundError` if the iteration never started. `took` is the usage of agents;
+    Raise `NotFoundError` if the iteration never started. `took` is the agents' usage;
     `tree` contains the lines that describe where the iteration started.
     """
     failure = judged.failures().get(number)
@@ -348,7 +348,7 @@ def _line(text: str) -> str:
 
 
 def _block(lines: Sequence[str]) -> list[str]:
-    """Return lines as a code block, in which no markup is interpreted."""
+    """Return the lines as a code block, in which no markup is interpreted."""
     shown = [visible(line) for line in lines]
     longest = max((len(run) for x in shown for run in re.findall("`+", x)), default=0)
     marks = "`" * max(longest + 1, 3)

@@ -19,13 +19,13 @@ from .refresh import ProjectedFile
 
 
 class JournalFile(ProjectedFile[Journal]):
-    """The file progress.json; its texts are read from the log when it is written."""
+    """The file progress.json; its text is read from the log when the file is written."""
 
     def __init__(self, workspace: FilesService) -> None:
         super().__init__(workspace, workspace.journals)
 
     def path(self, state: Journal) -> str | None:
-        """Return the file's path in this work tree; None if the file is elsewhere."""
+        """Return the file's path in this work tree, or None if the file is elsewhere."""
         is_ours = state.exists and state.worktree == self.workspace.location.worktree
         if not is_ours:
             return None
@@ -90,7 +90,10 @@ class JournalFile(ProjectedFile[Journal]):
         return content, end_of_entries(document, content) if is_long else None
 
     def load(self, content: bytes, *, file: str) -> Any:
-        """Return third-party content as data; raise `InvalidInputError` if invalid."""
+        """Return third-party content as data.
+
+        Raise `InvalidInputError` if the content is invalid.
+        """
         return progress_json.load(content, file=file)
 
 
@@ -102,7 +105,7 @@ _INDENT = b"\n    "
 
 
 def end_of_entries(document: JournalDocument, text: bytes) -> int | None:
-    """Return the offset at which the entries end in a journal's text; None if uncertain."""
+    """Return the offset where the entries end in a journal's text; None if uncertain."""
     keys = islice(
         dropwhile(lambda key: key != "entries", data := as_data(document)), 1, None
     )
@@ -112,7 +115,7 @@ def end_of_entries(document: JournalDocument, text: bytes) -> int | None:
 
 
 def with_entries(before: bytes, end: int, entries: Iterable[Entry]) -> tuple[bytes, int]:
-    """Return a text with further entries, and the offset at which the entries end."""
+    """Return the text with further entries, and the offset where the entries end."""
     added = b"".join(b"," + _INDENT + _laid_out(entry) for entry in entries)
     if not added:
         return before, end

@@ -1,6 +1,7 @@
 """A cache, next to the log, of the positions of blocks in a state file's text.
 
-It is used only for a file with the stored digest, and only if its own checksum is valid.
+A cache entry is used only if the file has the stored digest and the entry's own checksum is
+valid.
 """
 
 import os
@@ -44,7 +45,7 @@ class KeptBlocks:
         `watch`."""
 
     def of(self, path: str, digest: bytes) -> Spans:
-        """Return the positions of the blocks in a file with this digest, possibly none."""
+        """Return the positions of the blocks in a file with this digest; possibly none."""
         kept = self._known.get(path)
         if kept is None or kept.digest != digest:
             # Another process may have written the file since.
@@ -59,7 +60,7 @@ class KeptBlocks:
         return text if text and text.spans is spans else Text(content, spans)
 
     def is_kept(self, path: str) -> bool:
-        """Return whether the next text is cached in memory; the first text is not."""
+        """Return whether an earlier text of the file is cached in memory."""
         return path in self._texts
 
     def keep(self, path: str, digest: bytes, spans: Spans) -> None:
@@ -74,7 +75,7 @@ class KeptBlocks:
                 os.ftruncate(descriptor, len(content))
 
     def asked_since(self, path: str, tree: Tree) -> set[int] | None:
-        """Return the phases that may have changed since the last text; None for all."""
+        """Return the phases that may have changed since the last text; None means all."""
         asked = self._asked.get(path)
         return asked if asked is tree.asked else None
 

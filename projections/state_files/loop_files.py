@@ -1,7 +1,7 @@
 """The files of a loop below `.aiwg/ralph/LOOP/`, in the layout of the tracker's document.
 
-They are derived from the log. If the loop has a name or an existing folder, they are state
-files like all others; otherwise, they are written on request.
+They are derived from the log. If the loop has a name or an existing folder, they are
+updated like all other state files; otherwise, they are written on request.
 """
 
 import re
@@ -68,10 +68,10 @@ def folder_of(loop_id: str) -> str:
 
 
 def then_of(workspace: FilesService, judged: Judged) -> Then:
-    """Return a function that judges a sprint as of the measurement of an iteration.
+    """Return a function that judges a sprint as of an iteration's measurement.
 
     Each result is consumed by the next call. If the iterations are requested in order, they
-    require a single fold.
+    require only a single fold.
     """
     sprint_id = judged.sprint.id
     before: list[Sprint] = []
@@ -102,7 +102,7 @@ def then_of(workspace: FilesService, judged: Judged) -> Then:
 
 
 def loop_files(judged: Judged, then: Then, numbers: Iterable[int]) -> dict[str, Make]:
-    """Return the files of a loop, including the reports on these iterations, by path."""
+    """Return a loop's files by path, including the reports on the given iterations."""
     folder = folder_of(judged.loop_id)
     files: dict[str, Make] = {}
     if judged.tracker.baseline is not None:
@@ -154,7 +154,7 @@ def _selection(now: Judged) -> bytes:
 
 
 class LoopFile(ProjectedFile[Sprint]):
-    """A file of a loop, as a state file of its sprint.
+    """A loop's file, as a state file of the loop's sprint.
 
     The state is read for several files at once, before the lock is acquired.
     """
@@ -181,7 +181,10 @@ class LoopFile(ProjectedFile[Sprint]):
         return self._make(evaluate(self.workspace.log, state))
 
     def load(self, content: bytes, *, file: str) -> Any:
-        """Return third-party content as data; raise `InvalidInputError` if invalid."""
+        """Return third-party content as data.
+
+        Raise `InvalidInputError` if the content is invalid.
+        """
         if "/iterations/" in file and "/reports/" in file:
             raise InvalidInputError("is a copy of a report", file=file)
         if file.endswith(".md"):
@@ -210,7 +213,7 @@ def state_files_of(
 def reports_of(
     workspace: FilesService, sprint: Sprint, folder: str, numbers: set[int]
 ) -> dict[str, Make]:
-    """Return the available copies of the reports used to measure iterations."""
+    """Return the available copies of the reports that were used to measure iterations."""
     tracker, files = sprint.knowledge.tracker, dict[str, Make]()
     events = StreamEvents(workspace.log, sprint.id, sprint.version)
     versions = {n: one.version for n in numbers if (one := tracker.entry(n)) is not None}
@@ -228,7 +231,7 @@ def reports_of(
 
 
 def _path_of(folder: str, report: KeptReport, others: Mapping[str, object]) -> str:
-    """Return the path for the copy of a report, with a unique name."""
+    """Return the path, with a unique name, for the copy of a report."""
     name = re.sub(r"[^A-Za-z0-9._-]", "_", report.file.rpartition("/")[2])
     path = f"{folder}{name[-100:].lstrip('.') or 'report'}"
     return f"{folder}{report.sha256[:12]}-{name[-100:]}" if path in others else path
@@ -241,9 +244,9 @@ def _copy(workspace: FilesService, report: KeptReport, judged: Judged) -> bytes:
 
 
 def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[Refreshed]:
-    """Update the files of a loop that can have changed.
+    """Update the files of a loop that may have changed.
 
-    The files of an iteration are final once the next one is measured. After that, only
+    An iteration's files are final once the next iteration is measured. After that, only
     missing files are written, or all files if the tracker's file is missing.
     """
     tracker, known = sprint.knowledge.tracker, workspace.files.digests.below(folder)
@@ -262,7 +265,7 @@ def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[R
 def write_loop_files(
     workspace: FilesService, sprint: Sprint, numbers: Iterable[int] | None = None
 ) -> list[Refreshed]:
-    """Write the files of a loop, with the reports on the given or all iterations.
+    """Write a loop's files, with the reports on the given or all iterations.
 
     Nothing is written unless all paths are valid and accessible.
     """

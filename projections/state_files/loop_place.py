@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def loop_folder(workspace: FilesService, sprint: Sprint) -> str | None:
     """Return the folder in which a loop's files are kept up to date, or None.
 
-    This requires that the loop was given a name or that its folder exists, and that the
-    work tree contains the sprint's state file.
+    The result is None unless the loop was given a name or its folder exists, and the work
+    tree contains the sprint's state file.
     """
     tracker, place = sprint.knowledge.tracker, sprint.plan.place
     if place is None or not workspace.tree.has(sprint.knowledge.own_tree):
@@ -39,7 +39,7 @@ def loop_folder(workspace: FilesService, sprint: Sprint) -> str | None:
 
 
 def files_of_loop(workspace: FilesService, sprint: Sprint) -> "list[LoopFile]":
-    """Return the loop's files that are kept up to date; an empty list without a folder."""
+    """Return the loop's files that are kept up to date; empty if the loop has no folder."""
     from .loop_files import state_files_of
 
     has_folder = loop_folder(workspace, sprint) is not None

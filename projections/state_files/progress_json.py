@@ -1,7 +1,7 @@
 """The file progress.json: a journal in the layout of the specification's own writer.
 
 Fields are in the order of the writer's structs, empty fields are omitted (JRN-006), and
-fields from a later version of the schema follow the others.
+fields from a later version of the schema come last.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ def render(document: JournalDocument) -> bytes:
 
 
 def as_json(data: Any) -> bytes:
-    """Return data as a human-readable JSON file."""
+    """Return the data as a human-readable JSON file."""
     return msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n"
 
 
@@ -37,7 +37,10 @@ def as_data(document: JournalDocument) -> dict[str, Any]:
 
 
 def load(content: bytes, *, file: str) -> Any:
-    """Return third-party content as data; raise `InvalidInputError` if it is not JSON."""
+    """Return third-party content as data.
+
+    Raise `InvalidInputError` if the content is not JSON.
+    """
     try:
         return msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -45,7 +48,7 @@ def load(content: bytes, *, file: str) -> Any:
 
 
 def written(part: ClosedObject) -> Any:
-    """Return a part in its encoded form, with fields from a later version at the end."""
+    """Return a part in its encoded form, with fields from later versions at the end."""
     return _flat(part) if _has_extra(part) else part
 
 

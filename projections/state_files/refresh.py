@@ -1,4 +1,4 @@
-"""Update of state files from the log, and detection of third-party edits."""
+"""Updates of state files from the log, and detection of third-party edits."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -29,7 +29,7 @@ UNKNOWN = (
 class ProjectedFile(StreamFile[State], ABC):
     """A type of state file in a workspace: its data, and how it is updated.
 
-    It is compared and written under a single lock.
+    State files are compared and written under a single lock.
     """
 
     def __init__(self, workspace: FilesService, repository: Repository[State]) -> None:
@@ -39,7 +39,7 @@ class ProjectedFile(StreamFile[State], ABC):
 
     @abstractmethod
     def path(self, state: State) -> str | None:
-        """Return the file's path in this work tree; None if the file is elsewhere."""
+        """Return the file's path in this work tree, or None if the file is elsewhere."""
 
     @abstractmethod
     def render(self, state: State) -> bytes:
@@ -51,7 +51,10 @@ class ProjectedFile(StreamFile[State], ABC):
 
     @abstractmethod
     def load(self, content: bytes, *, file: str) -> Any:
-        """Return third-party content as data; raise `InvalidInputError` if invalid."""
+        """Return third-party content as data.
+
+        Raise `InvalidInputError` if the content is invalid.
+        """
 
     def document(self, state: State) -> Any:
         """Return the data in the file."""
@@ -60,8 +63,8 @@ class ProjectedFile(StreamFile[State], ABC):
     def stands_as_imported(self, state: State, since: int | None) -> bool:
         """Return whether no sprintlog event has followed the import of the current file.
 
-        `since` is the version for which its content was stored. Most files are never
-        imported, or are written in our layout at once.
+        `since` is the version for which the file's content was stored. Most files are never
+        imported, or are immediately written in sprintlog's layout.
         """
         return False
 
@@ -120,7 +123,7 @@ class ProjectedFile(StreamFile[State], ABC):
         return refreshed
 
     def know_same(self, state: State) -> bool:
-        """Accept a file that matches the log; return whether it matches."""
+        """Accept a file if it matches the log; return whether it matches."""
         path = self.path(state)
         content = self.render(state)
         if path is None or self.files.look(path).content != content:
@@ -132,7 +135,7 @@ class ProjectedFile(StreamFile[State], ABC):
     def know_imported(self, state: State, path: str, content: bytes) -> str | None:
         """Accept an imported file; store a copy if writing the file would change it.
 
-        The document does not contain comments and layout, so they would be lost.
+        The document does not contain comments and layout, which would therefore be lost.
         """
         digest = self.files.digest(path, content)
         with naming(path, BEHIND), self.files.lock():
@@ -145,7 +148,7 @@ class ProjectedFile(StreamFile[State], ABC):
             return self.files.keep_edit(path, Seen(content, digest, None))
 
     def _recover(self, name: str, path: str) -> str | None:
-        """Store an edit that had been moved by a process killed while writing."""
+        """Store an edit that was moved by a process killed while writing."""
         left = self.files.recover(path)
         if left is None:
             return None
@@ -198,7 +201,8 @@ class ProjectedFile(StreamFile[State], ABC):
     def _observe(self, name: str, path: str, seen: Seen, *, without: bytes = b"") -> str:
         """Store third-party content, and record its changes.
 
-        It is not based on the content with the digest `without`, which was written later.
+        The edit is not based on the content with the digest `without`, which was written
+        later.
         """
         kept = self.files.keep_edit(path, seen)
         head = self.repository.current(name).version

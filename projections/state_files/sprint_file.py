@@ -24,7 +24,7 @@ class SprintFile(ProjectedFile[Sprint]):
         super().__init__(workspace, workspace.repository)
 
     def path(self, state: Sprint) -> str | None:
-        """Return the file's path in this work tree; None if the file is elsewhere."""
+        """Return the file's path in this work tree, or None if the file is elsewhere."""
         plan = state.plan
         place = plan.place
         if place is None or not self.workspace.tree.has(state.knowledge.own_tree):
@@ -39,7 +39,7 @@ class SprintFile(ProjectedFile[Sprint]):
         return render(state)
 
     def render_over(self, state: Sprint, path: str, seen: Seen) -> bytes:
-        """Return the file's content; in a large file, only changed blocks are rewritten."""
+        """Return the file's content; in a large file, only changed blocks are written."""
         document = state.document
         if not has_long_list(document):
             return dump_bytes(document)
@@ -66,7 +66,10 @@ class SprintFile(ProjectedFile[Sprint]):
         return state.document
 
     def load(self, content: bytes, *, file: str) -> Any:
-        """Return third-party content as data; raise `InvalidInputError` if invalid."""
+        """Return third-party content as data.
+
+        Raise `InvalidInputError` if the content is invalid.
+        """
         # Imported here: only third-party edits require the parser.
         from sprintlog.engine.sprint.plan.imported_documents import (
             is_first_generation,

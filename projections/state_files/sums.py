@@ -1,4 +1,4 @@
-"""The SHA-256 of long texts that start like the previous one: only the rest is hashed."""
+"""The SHA-256 of long text that starts like the previous text: only the rest is hashed."""
 
 from hashlib import sha256
 from typing import Any
@@ -8,7 +8,7 @@ STEP = 128 * 1024
 
 
 class Sum:
-    """The intermediate SHA-256 states of the content that was hashed last."""
+    """The intermediate SHA-256 states of the most recently hashed content."""
 
     def __init__(self) -> None:
         self._content = b""

@@ -1,6 +1,7 @@
 """The data of the best-iteration tracker at a version, as used in reports.
 
-Numbers are rounded here, with halves away from zero; computed values stay exact (ITR-023).
+Numbers are rounded here, with halves rounded away from zero; computed values stay exact
+(ITR-023).
 """
 
 from typing import Any
@@ -69,7 +70,7 @@ def iteration_data(judged: Judged, one: Judgement) -> Data:
 
 
 def metrics_data(one: Judgement) -> Data:
-    """Return the measured and derived figures, grouped."""
+    """Return the measured and derived figures, in groups."""
     now = one.figures
     known: Data = {
         **named(one.metrics),
@@ -102,7 +103,7 @@ def recommendation_data(given: Recommendation) -> Data:
 
 
 def selection_data(judged: Judged) -> Data | None:
-    """Return the selected output and the reasons for it; None if there is no selection."""
+    """Return the selected output and the reasons for it, or None without a selection."""
     if (selection := judged.selected()) is None:
         return None
     tracker = judged.tracker
@@ -184,7 +185,7 @@ def _best(judged: Judged, now: Judgement | None) -> Data:
 
 
 def _patterns(now: Judgement | None) -> Data:
-    """Return the data about a stall or an infinite loop, if one was detected."""
+    """Return the data about a stall or infinite loop, if one was detected."""
     data: Data = {}
     if now is not None and now.classification == d.STALLED:
         data["stall_detection"] = {

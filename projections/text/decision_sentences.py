@@ -35,7 +35,7 @@ class DecisionWords(msgspec.Struct, frozen=True):
 
 
 def decided(recorded: RecordedEvent, evidence: str | None = None) -> DecisionWords:
-    """Return an event as a sentence, with its reason or, failing that, the evidence."""
+    """Return an event as a sentence, with its reason or, if there is none, the evidence."""
     event = event_of(recorded)
     if event is not None and (say := _SAY.get(type(event))) is not None:
         found = say(event)
@@ -49,7 +49,7 @@ def decided(recorded: RecordedEvent, evidence: str | None = None) -> DecisionWor
 
 
 def is_important(recorded: RecordedEvent) -> bool:
-    """Return whether an event belongs in the short list of `log`.
+    """Return whether an event belongs in the short list printed by `log`.
 
     The list contains decisions, and the start, progress, failure and end of work.
     """
@@ -140,7 +140,7 @@ def _resumed(event: f.SprintResumed) -> DecisionWords:
 
 
 def _plain(words: str, field: str = "reason") -> Callable[[Any], DecisionWords]:
-    """Return a function that fills a sentence with an event's fields."""
+    """Return a function that inserts an event's fields into a sentence."""
 
     def say(event: Any) -> DecisionWords:
         return DecisionWords(words.format(e=event), getattr(event, field, None) or None)

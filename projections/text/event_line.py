@@ -102,7 +102,7 @@ def what(recorded: RecordedEvent) -> str:
 
 
 def measured(metrics: Metrics) -> list[str]:
-    """Return a measurement as phrases; unknown figures are omitted."""
+    """Return a measurement as phrases, omitting unknown figures."""
     # Imported here: answers about sessions must not import exact numbers.
     from sprintlog.engine.judging.metrics import named
 
@@ -217,7 +217,7 @@ def _plain(value: Any) -> str:
 
 
 def _of_loop(loop: LoopRules) -> Iterator[str]:
-    """Yield the automatic actions of a loop."""
+    """Yield a description of each automatic action of a loop."""
     if (measure := loop.measure) is not None:
         named = (*measure.runs, *measure.builds, *measure.reports, *measure.sources)
         yield f"measures {', '.join(named)}"
@@ -240,7 +240,7 @@ class Folded(NamedTuple):
 
     @property
     def position(self) -> str:
-        """Return the first and the last position."""
+        """Return the first and last positions."""
         return f"{self.events[0].position}-{self.events[-1].position}"
 
     @property
@@ -252,7 +252,7 @@ class Folded(NamedTuple):
 
 
 def folded(events: Iterable[RecordedEvent]) -> Iterator["RecordedEvent | Folded"]:
-    """Yield events; neighbouring events of a session are combined into one."""
+    """Yield events; neighbouring events of the same session are combined."""
     for is_session, group in groupby(events, lambda e: session_of(e.stream) is not None):
         if not is_session:
             yield from group

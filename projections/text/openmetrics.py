@@ -22,7 +22,7 @@ Sample = tuple[Labels, float | int]
 
 
 class Metric(NamedTuple):
-    """A metric of a sprint: its name, kind, meaning and samples."""
+    """A metric of a sprint: its name, type, meaning and samples."""
 
     name: str
     kind: str
@@ -36,8 +36,8 @@ class Metric(NamedTuple):
 def openmetrics(position: int, sprints: Sequence[Status], *, is_now: bool = True) -> str:
     """Return a log and its sprints as OpenMetrics text.
 
-    Without `is_now`, only metrics that depend on the log alone are included, so the output
-    is reproducible.
+    If `is_now` is false, only metrics that depend on the log alone are included, so that
+    the output is reproducible.
     """
     log = Metric("log_events", "counter", "Events in the log.", lambda one: ())
     lines = [*_head(log), _line(log, {}, position)]

@@ -18,7 +18,7 @@ MONTHS = (
 
 
 def duration(milliseconds: float) -> str:
-    """Return a duration with its units: `450 ms`, `3.2 s`, `3m 12s`, `1h 05m`, `2d 03h`."""
+    """Return a duration with its units, such as `450 ms`, `3.2 s`, `3m 12s` or `2d 03h`."""
     if milliseconds < 1000:
         return f"{milliseconds:.0f} ms"
     if milliseconds < 59_950:
@@ -35,7 +35,7 @@ _EPOCH, _RESOLUTION = datetime.fromtimestamp(0, UTC), timedelta(milliseconds=1)
 
 
 def milliseconds(at: str) -> int | None:
-    """Return a recorded time in milliseconds since 1970; None if it is invalid."""
+    """Return a recorded time in milliseconds since 1970, or None if it is invalid."""
     try:
         # Nearly all times have this format; `parse` takes three times as long.
         moment = datetime.fromisoformat(at) if at.endswith("Z") else parse(at)
@@ -72,10 +72,10 @@ def spent_said(all_runs: Any) -> list[str]:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with thousands separators and its noun: `1,234 tokens`."""
+    """Return a number, with thousands separators, and its noun, as in `1,234 tokens`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def dollars(amount: float) -> str:
-    """Return an amount in US dollars; amounts below one cent have four decimals."""
+    """Return an amount in US dollars; amounts below one cent have four decimal places."""
     return f"${amount:,.2f}" if amount >= 0.005 or not amount else f"${amount:.4f}"

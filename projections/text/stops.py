@@ -58,7 +58,7 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
 
 
 def at_iteration(sprint: Sprint, current: object) -> str:
-    """Return the current iteration and, if some were discarded, how many were started."""
+    """Return the current iteration and, if some were discarded, the number started."""
     most, begun = max_iterations(sprint.document), sprint.knowledge.iteration_max
     of = f" of {most}" if most is not None else ""
     if not begun or begun == current:
@@ -88,7 +88,7 @@ def reasons(action: Action, *, before: str = "") -> list[Told]:
 
 
 def waited_for(wait: Action, when: When) -> str:
-    """Return the end and reason of a wait: `until 05:00 for the usage limit`."""
+    """Return a wait's end and reason, such as `until 05:00 for the usage limit`."""
     what = WAITS_FOR.get(wait.waits_for or "")
     return f"until {when(wait.until)}" + (f" for {what}" if what else "")
 
@@ -129,7 +129,7 @@ def _since(
 ) -> str | None:
     """Return when a sprint stopped, and how its run ended if that was the cause.
 
-    A person's later decision counts only if it stops the sprint.
+    A later decision by a person counts only if it stops the sprint.
     """
     last, ended = stood_since(found), work_ended(run) if run else None
     is_stopped_since = action.do == actions.STOP and sprint.plan.status != IN_PROGRESS
@@ -153,7 +153,7 @@ def _since(
 
 
 def stood_since(found: Status) -> str | None:
-    """Return when a sprint was completed, otherwise the time of its last event."""
+    """Return when a sprint was completed, or else the time of its last event."""
     stats = found.stats if isinstance(found.stats, dict) else {}
     ended = stats.get("completed-at") if found.status == COMPLETED else None
     last = ended or found.last_activity
@@ -161,7 +161,7 @@ def stood_since(found: Status) -> str | None:
 
 
 def work_ended(run: views.LoopRun) -> str | None:
-    """Return when the last run's work ended; None if work continues or has been resumed."""
+    """Return when the last run's work ended, or None if work continues or has resumed."""
     return None if run.worked_since else run.last_seen or run.ended_at or None
 
 
@@ -173,7 +173,7 @@ def worked(found: Status) -> str | None:
 
 
 def _was_spent(found: Status, why: str) -> str:
-    """Return the budget that ended a run, and the amount left."""
+    """Return the budget that ended a run, and the remaining amount."""
     then, is_of_sprint, _ = why.removeprefix(SPENT).partition(f" in {WHOSE[OF_SPRINT]}")
     # A new run has a new budget.
     for one in (found.budgets or ()) if is_of_sprint else ():

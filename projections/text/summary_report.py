@@ -42,7 +42,7 @@ WIDTH_MAX = 60
 def sparkline(values: Sequence[Fraction | None], marks: str = BARS) -> str:
     """Return the numbers as marks, scaled from the smallest to the largest number.
 
-    A missing value leaves a gap; equal values are drawn in the middle.
+    A missing value leaves a gap; if all values are equal, they are drawn in the middle.
     """
     drawn = values[-WIDTH_MAX:]
     known = [value for value in drawn if value is not None]
@@ -71,7 +71,7 @@ _MAY_GO = ("Turns", "Tokens", "Errors")
 
 
 class SummaryTexts(NamedTuple):
-    """Texts formatted by the caller: times, costs and the reason to stop."""
+    """Text formatted by the caller: times, costs and the reason for the stop."""
 
     time: str = ""
     cost: str = ""
@@ -186,7 +186,7 @@ def _own(judged: Judged, turns: Sequence[Judgement]) -> list[str]:
 def _counts(
     judged: Judged, turns: Sequence[Judgement], failures: Mapping[int, Failure]
 ) -> str:
-    """Return the number of iterations in each class, and how many were discarded."""
+    """Return the number of iterations in each class, and the number discarded."""
     classes = {one.number: one.classification or NOT_COMPARED for one in turns}
     gone = judged.left_behind()
     back = Counter(name for number, name in classes.items() if number in gone)
@@ -251,7 +251,7 @@ def _room(columns: Sequence[Sequence[str]]) -> int:
 def _notes(
     judged: Judged, failures: Mapping[int, Failure], others: Sequence[RunEnding], room: int
 ) -> dict[int, str]:
-    """Return notes on what happened in each iteration, cut to fit the available space."""
+    """Return notes on the events in each iteration, truncated to the available space."""
     seen, said = judged.runs_seen(), judged.summaries()
     best, off_path = judged.tracker.best, judged.left_behind()
     known = {one.number for one in others}
@@ -274,7 +274,7 @@ def _notes(
 
 
 def _cut_code(text: str, room: int) -> str:
-    """Return a text as code for a table cell, truncated to fit; empty if nothing fits."""
+    """Return text as code for a table cell, truncated to fit; empty if nothing fits."""
     cell = code_cell(text)
     most = len(text)
     while len(cell) > room and most > 1:
@@ -284,7 +284,7 @@ def _cut_code(text: str, room: int) -> str:
 
 
 def in_few_words(failure: Failure) -> str:
-    """Return why there is no measurement: the failed command, or else the reason."""
+    """Return the reason why there is no measurement, such as the failed command."""
     event = failure.event
     if isinstance(event, MeasurementFailed) and event.command is not None:
         if event.timed_out:
@@ -295,7 +295,7 @@ def in_few_words(failure: Failure) -> str:
 
 
 def _legend(found: Sequence[Judgement]) -> list[str]:
-    """Return the meaning of classes that are technical terms."""
+    """Return explanations of the classes that are technical terms."""
     there = {one.classification for one in found}
     told = [f"`{name}`: {CLASS_MEANS[name]}" for name in CLASS_MEANS if name in there]
     return ["", f"{'; '.join(told)}."] if told else []
@@ -317,7 +317,7 @@ def _alerts(judged: Judged) -> list[str]:
 
 
 def _took(spent: Spent | None) -> tuple[str, ...]:
-    """Return the turns, tokens and cost of an iteration; empty if they are unknown."""
+    """Return an iteration's turns, tokens and cost; empty if they are unknown."""
     if spent is None:
         return ("",) * 3
     tokens = spent.tokens

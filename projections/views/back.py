@@ -25,14 +25,14 @@ Answer = TypeVar("Answer", bound="WentBack")
 
 
 class KeptFile(Struct, frozen=True):
-    """A file that changed in the meantime, and where its previous contents are kept."""
+    """A file that changed in the meantime, and the location of its previous contents."""
 
     path: str
     copy: str
 
 
 class ChangedFiles(Struct, frozen=True, kw_only=True):
-    """The changes to files, made or planned."""
+    """The changes to files, either made or planned."""
 
     written: list[str]
     removed: list[str]
@@ -97,7 +97,7 @@ class PlanTurn(Struct, frozen=True):
 
     @property
     def numbers(self) -> tuple[int, int]:
-        """Return how many events are discarded, and how many are effective again."""
+        """Return how many events are discarded, and how many become effective again."""
         gone, back = (sum(b - a + 1 for a, b in these) for these in (self.gone, self.back))
         return gone, back
 
@@ -119,7 +119,7 @@ def changed_files(
     branch: str | None = None,
     commit: str | None = None,
 ) -> ChangedFiles:
-    """Return the files that a plan writes and removes, or wrote and removed."""
+    """Return the files that a plan writes and removes, or has written and removed."""
     left = plan.skipped if placed is None else placed.skipped
     # A branch contains all files, including those that differ in the work tree.
     not_touched = {path for path, _ in left} if branch is None else set()
@@ -147,7 +147,7 @@ def changed_files(
 
 
 def differing(files: ChangedFiles | None) -> list[LeftPath]:
-    """Return the paths that a restore in place leaves different from the snapshot."""
+    """Return the paths that differ from the snapshot after a restore in place."""
     return [one for one in files.left if one.differs is True] if files is not None else []
 
 

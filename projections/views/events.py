@@ -1,4 +1,4 @@
-"""The JSON of recorded events: abbreviated for answers, and in full."""
+"""The JSON of recorded events: abbreviated for answers, or complete."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -48,7 +48,7 @@ class Recorded(EventReference, frozen=True, kw_only=True):
 
 
 class EventLine(EventReference, frozen=True, kw_only=True):
-    """An event in one line: position, time, actor and subject."""
+    """An event on one line: position, time, actor and subject."""
 
     at: str
     actor: str
@@ -74,7 +74,7 @@ def reference(event: RecordedEvent) -> EventReference:
 
 
 def event_line(event: RecordedEvent) -> EventLine:
-    """Return an event in one line; only its type if it requires a newer version."""
+    """Return an event on one line; only its type if it requires a newer version."""
     try:
         told = described(event)
     except SprintlogError:
@@ -85,7 +85,7 @@ def event_line(event: RecordedEvent) -> EventLine:
 def recorded(
     events: Sequence[RecordedEvent], *, stream: str, version: int, duplicate: bool
 ) -> Answered:
-    """Return the answer of a recording command."""
+    """Return the answer to a command that records events."""
     repeated = duplicate or UNSET
     found = [
         filled(Recorded, e, hash=e.hash.hex(), duplicate=repeated, **named(e))
@@ -102,7 +102,7 @@ def stream_of(state: "Sprint | Journal") -> str:
 
 
 def answer_of(outcome: "Handled[Sprint] | Handled[Journal]") -> Answered:
-    """Return the answer of a recording command from its outcome."""
+    """Return the answer to a command that records events, from its outcome."""
     state = outcome.state
     return recorded(
         outcome.events,
@@ -113,7 +113,7 @@ def answer_of(outcome: "Handled[Sprint] | Handled[Journal]") -> Answered:
 
 
 def filled(kind: type[More], source: object, **more: Any) -> More:
-    """Return an answer of the given type; missing fields are copied from `source`."""
+    """Return an answer of the given type, copying missing fields from `source`."""
     known = {
         name: getattr(source, name)
         for name in kind.__struct_fields__
@@ -151,7 +151,7 @@ def said_of(event: Event) -> str:
 
 
 def event_of(recorded: RecordedEvent) -> Event | None:
-    """Return the decoded event; None if it was erased."""
+    """Return the decoded event, or None if it was erased."""
     return None if recorded.payload is None else CODEC.decode(recorded)
 
 
@@ -181,8 +181,8 @@ class WholeEvent(EventReference, frozen=True, kw_only=True):
 def envelope(event: RecordedEvent) -> WholeEvent:
     """Return a complete event with its data.
 
-    The data has the current schema. If the event was stored with an older schema, the
-    original data is included too, because the digest is computed from it.
+    The data conforms to the current schema. If the event was stored with an older schema,
+    the original data is also included, because the digest is computed from it.
     """
     said, data = asdict(event), CODEC.today(event)
     payload: bytes | None = said.pop("payload")

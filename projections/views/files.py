@@ -104,7 +104,7 @@ class Pruned(Struct, frozen=True):
 
 
 class Pruning(Struct, frozen=True):
-    """The snapshots that would be removed, and copies that can be recreated."""
+    """The snapshots that would be removed, and any copies that can be recreated."""
 
     snapshots: Sequence[str]
     copies: Sequence[str]
@@ -113,7 +113,7 @@ class Pruning(Struct, frozen=True):
 
 
 def left_out(found: Iterable[entries.LeftOut]) -> list[LeftPath]:
-    """Return the omitted paths, each with the reason."""
+    """Return the omitted paths, each with its reason."""
     return [LeftPath(shown(path), reason) for path, reason in found]
 
 

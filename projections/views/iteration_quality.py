@@ -30,7 +30,7 @@ class ScorePart(Struct, frozen=True):
 
 
 def score_fields(score: Score) -> dict[str, Any]:
-    """Return the fields of an answer that describe a score."""
+    """Return the answer fields that describe a score."""
     return {
         "score": plain(score.value),
         "is_score_given": score.is_given,
@@ -71,13 +71,13 @@ def standing(judged: Judged) -> IterationStanding:
 
 
 def advice_in_force(judged: Judged) -> Recommendation | None:
-    """Return the advice after the last measurement; None before the first one."""
+    """Return the advice after the last measurement, or None before the first one."""
     is_due = judged.last is not None or unmeasured_iteration(judged.sprint) is not None
     return judged.recommendation() if is_due else None
 
 
 def pending_advice(judged: Judged) -> Recommendation | None:
-    """Return advice that has not been followed yet; None if there is nothing to do."""
+    """Return advice that has not been followed yet, or None if there is nothing to do."""
     if judged.sprint.plan.status == COMPLETED:
         return None
     given = advice_in_force(judged)
@@ -90,7 +90,7 @@ def pending_advice(judged: Judged) -> Recommendation | None:
 
 
 def is_behind(judged: Judged, number: int) -> bool:
-    """Return whether an iteration is not as good as the best one."""
+    """Return whether an iteration is worse than the best one."""
     best = judged.best_in_force()
     if best is None or number == best.number:
         return False
@@ -107,7 +107,10 @@ class FilesNow(NamedTuple):
 
 
 def files_now(sprint: Sprint) -> FilesNow | None:
-    """Return whose files are in the work tree; None if mixed or an iteration is open."""
+    """Return whose files are in the work tree, or None if that is unclear.
+
+    It is unclear if the files are mixed or an iteration is open.
+    """
     knowledge = sprint.knowledge
     number, since = next(newest_first(knowledge.starts), (0, 0))
     if not number:
@@ -128,7 +131,7 @@ def brought_back(sprint: Sprint) -> str | None:
 
 
 def files_said(judged: Judged) -> str | None:
-    """Return whose files are in the work tree, if that is unexpected.
+    """Return a note about whose files are in the work tree, if that is unexpected.
 
     The files were restored, or they are from an iteration that is worse than the best one.
     """
@@ -158,7 +161,7 @@ AS_LEFT = -1
 
 
 def _files_since(knowledge: Knowledge, since: int) -> int | None:
-    """Return the iteration whose files were restored since a version and are still there.
+    """Return the iteration whose files were restored since a version and are still present.
 
     Return `AS_LEFT` if no files were restored, and None if only some were.
     """
@@ -178,7 +181,7 @@ def _files_since(knowledge: Knowledge, since: int) -> int | None:
 
 
 def as_the_best(judged: Judged, number: int | None) -> str:
-    """Return how an iteration equals the best one; empty if it does not."""
+    """Return a phrase about how an iteration equals the best one, or "" if it does not."""
     best = judged.tracker.best
     if best is None or number is None or number <= best.number or is_behind(judged, number):
         return ""
@@ -201,10 +204,7 @@ TESTS_LOOKED_AT = 100
 
 
 def removed_tests(judged: Judged, best: Judgement) -> str:
-    """Return a note if the best iteration has fewer tests than an earlier one.
-
-    The note is empty otherwise.
-    """
+    """Return a note if the best iteration has fewer tests than an earlier one, or ""."""
     count = best.figures.test_count
     on_path = [n for n in measured_on_path(judged.sprint) if n < best.number]
     before = [judged.one(number) for number in on_path[-TESTS_LOOKED_AT:]]

@@ -1,6 +1,6 @@
 """Judged iterations, advice, and the selection.
 
-A judgement has the same format in every answer; numbers are not rounded.
+Judgements have the same format in all answers; numbers are not rounded.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ Figures = dict[str, float | str]
 
 
 class JudgedIteration(Struct, frozen=True, kw_only=True):
-    """A judged iteration; without `metrics`, it was not measured."""
+    """A judged iteration; if `metrics` is missing, it was not measured."""
 
     sprint: str | UnsetType = UNSET
     """The iteration's sprint; only in comparisons."""
@@ -88,7 +88,7 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
 
 
 class AdviceReason(Struct, frozen=True):
-    """A reason for advice, and how much it adds to the confidence."""
+    """A reason for advice, and the amount it adds to the confidence."""
 
     text: str
     weight: float
@@ -110,7 +110,7 @@ class Advice(Struct, frozen=True):
 
 
 class AdviceRecorded(Recorded, frozen=True, kw_only=True):
-    """Recorded advice, reduced to its event if more has happened since."""
+    """Recorded advice; only its event if more events have been recorded since."""
 
     recommendation: Any
 
@@ -122,7 +122,7 @@ class AdviceInForce(Unchanged, frozen=True, kw_only=True):
 
 
 class BestAnswer(Struct, frozen=True):
-    """The best iteration, and the target of a rollback to the best."""
+    """The best iteration, and the target of a rollback to it."""
 
     sprint: str
     best: JudgedIteration | None
@@ -180,7 +180,7 @@ class SelectionInForce(Unchanged, frozen=True, kw_only=True):
 def judgement(
     judged: Judged, one: evaluation.Judgement, off_path: set[int]
 ) -> JudgedIteration:
-    """Return all facts about one iteration."""
+    """Return all facts about an iteration."""
     best = judged.tracker.best
     return side(
         one,
@@ -221,7 +221,7 @@ def unmeasured(one: RunEnding) -> JudgedIteration:
 
 
 class ListedIterations(NamedTuple):
-    """The iterations of a list: measured, failed and unmeasured, each sorted by number."""
+    """Listed iterations: measured, failed and unmeasured, each group sorted by number."""
 
     measured: Sequence[evaluation.Judgement]
     failures: Sequence[Failure] = ()
@@ -255,7 +255,7 @@ def listed(
 
 
 def judgements(judged: Judged, found: ListedIterations) -> list[JudgedIteration]:
-    """Return iterations in numerical order, including unmeasured ones."""
+    """Return the listed iterations in numerical order, including unmeasured ones."""
     off_path, ends = judged.off_path(), judged.endings()
     answers = [judgement(judged, one, off_path) for one in found.measured]
     answers = [with_ending(x, ends.get(x.iteration)) for x in answers]
@@ -275,7 +275,7 @@ def every(workspace: ServiceWorkspace, judged: Judged) -> list[JudgedIteration]:
 
 
 def with_ending(one: JudgedIteration, ended: RunEnding | None) -> JudgedIteration:
-    """Return an iteration with the outcome of its last run."""
+    """Return an iteration, adding the outcome of its last run."""
     if ended is None:
         return one
     named = ("status", "outcome", "until", "error", "summary")
@@ -283,7 +283,7 @@ def with_ending(one: JudgedIteration, ended: RunEnding | None) -> JudgedIteratio
 
 
 def with_description(one: JudgedIteration, said: Description | None) -> JudgedIteration:
-    """Return an iteration with its description."""
+    """Return an iteration, adding its description."""
     if said is None:
         return one
     return replace(
@@ -296,7 +296,7 @@ def with_description(one: JudgedIteration, said: Description | None) -> JudgedIt
 
 
 def advice(given: Recommendation) -> Advice:
-    """Return a recommendation as an answer."""
+    """Convert a recommendation to an answer."""
     return filled(
         Advice,
         given,
@@ -312,7 +312,7 @@ def advice(given: Recommendation) -> Advice:
 def decided(
     answer: Answered, told: Advice | RecommendationGiven
 ) -> AdviceRecorded | AdviceInForce:
-    """Return advice with its recorded event."""
+    """Return the advice with the event that recorded it."""
     if isinstance(answer, Unchanged):
         return filled(AdviceInForce, answer, recommendation=told)
     return filled(AdviceRecorded, answer, recommendation=told)
@@ -321,7 +321,7 @@ def decided(
 def selected(
     answer: Answered, judged: Judged, applied: ChangedFiles | None
 ) -> SelectionRecorded | SelectionInForce:
-    """Return the selection with its recorded event."""
+    """Return the selection with the event that recorded it."""
     more = {"selection": selection_data(judged), "applied": applied or UNSET}
     if isinstance(answer, Unchanged):
         return filled(SelectionInForce, answer, **more)

@@ -81,7 +81,7 @@ def figures(document: JournalDocument, journal: Journal, prd: str | None) -> Jou
 
 
 class FoundText(Hit, frozen=True):
-    """A text in the journal that contains every word of a search."""
+    """A journal text that contains every word of the search query."""
 
     still_valid: bool | UnsetType | None = UNSET
     """Whether a learning is still valid; absent for other texts."""

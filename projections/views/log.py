@@ -20,14 +20,14 @@ class ErasedEvent(Struct, frozen=True, kw_only=True):
 
 
 class PlaceOfText(Struct, frozen=True):
-    """A place outside the events that contains or contained a text."""
+    """A place, other than an event, that contains or once contained a given string."""
 
     kind: str
     where: str
 
 
 class UnreachedPlace(Struct, frozen=True):
-    """A place from which a text cannot be removed."""
+    """A place from which the text cannot be removed."""
 
     where: str
     why: str
@@ -44,7 +44,7 @@ class Redaction(Struct, frozen=True, kw_only=True):
 
 
 class RedactionDone(Struct, frozen=True, kw_only=True):
-    """The erased events and texts."""
+    """The erased events and text."""
 
     erased: int
     """The number of erased events."""
@@ -98,7 +98,7 @@ class ProofAnswer(Struct, frozen=True, kw_only=True):
 
 
 class Offer(Struct, frozen=True):
-    """Something found near a new log, and the command for it."""
+    """An item found near a new log, and the command to use it."""
 
     kind: str
     """`state`, `plan`, `loop`, `agent`, `tests` or `ci`."""
@@ -113,7 +113,7 @@ class Offer(Struct, frozen=True):
 
 
 class LogPlace(Struct, frozen=True):
-    """A log that was created."""
+    """A log that has been created."""
 
     folder: str
     root: str
@@ -144,7 +144,7 @@ class LogServed(Struct, frozen=True):
 
 
 class Uninstalled(Struct, frozen=True):
-    """The installed files and the log, and which of them were removed."""
+    """The installed files and the log, and which of these were removed."""
 
     installed: list[str]
     log: str | None
@@ -218,7 +218,7 @@ class SalvagedLog(Struct, frozen=True):
 
 
 class LogCopied(Struct, frozen=True):
-    """A log that was exported to a file, or imported in full."""
+    """A log that was exported to a file or imported in full."""
 
     file: str
     events: int
@@ -260,7 +260,7 @@ class TakenIn(Struct, frozen=True, kw_only=True):
 
 
 class LoopTaken(Struct, frozen=True, kw_only=True):
-    """The facts imported from another loop's files."""
+    """The data imported from another loop's files."""
 
     file: str
     kind: str
@@ -293,7 +293,7 @@ class SourceFile(Struct, frozen=True):
 
 
 class CompiledAnswer(Struct, frozen=True):
-    """A valid definition with its plan."""
+    """A valid definition and its plan."""
 
     sprint: str
     sources: list[SourceFile]

@@ -81,7 +81,7 @@ def rules(found: RulesSet, budgets: Budgets) -> RulesAnswer:
 
 
 class Written(Struct, frozen=True):
-    """A file that was written for a loop."""
+    """A file written for a loop."""
 
     path: str
     state: str
@@ -98,7 +98,7 @@ class Quality(Struct, frozen=True):
 
 
 class StandingAnswer(Struct, frozen=True):
-    """The quality of a sprint's iterations; empty if none was measured."""
+    """The quality of a sprint's iterations; empty if no iteration was measured."""
 
     best: Quality | None
     last: Quality | None

@@ -172,7 +172,7 @@ def _happened(
 
 
 def matching(sprint: Sprint, wanted: Mapping[str, Collection[str]]) -> list[dict[str, Any]]:
-    """Return the requests whose fields each match one of the wanted values."""
+    """Return the requests that match: each given field has one of the wanted values."""
     return [
         entry
         for entry in sprint.queue

@@ -29,7 +29,7 @@ from .events import filled
 
 
 class Spending(Struct, frozen=True, omit_defaults=True):
-    """The usage of agents; unknown figures are omitted."""
+    """Agent usage; unknown figures are omitted."""
 
     runs: int
     duration_ms: int
@@ -52,7 +52,7 @@ class Spending(Struct, frozen=True, omit_defaults=True):
 
 
 def spending(took: Spent) -> Spending:
-    """Return the usage of agents."""
+    """Return agent usage as an answer."""
     names = [name for name in Spending.__struct_fields__ if hasattr(took, name)]
     known = {n: x for n in names if (x := getattr(took, n)) is not None}
     return Spending(
@@ -156,7 +156,7 @@ def time_of(workspace: ServiceWorkspace, sprint: Sprint, version: int) -> str:
 def all_standings(
     workspace: ServiceWorkspace, sprint: Sprint, *, at: str | None = None
 ) -> list[BudgetState]:
-    """Return the last run's budgets and the sprint's budgets."""
+    """Return the budgets of the last run and of the sprint."""
     now = moment_of(workspace, sprint, at)
     now = now if at is not None else spent_until(workspace, sprint, now)
     return [one for of in (OF_RUN, OF_SPRINT) for one in standings(sprint, now, of=of)]
@@ -188,7 +188,7 @@ def what_is_next(
 def last_run(
     workspace: ServiceWorkspace, sprint: Sprint, *, now: str, is_past: bool = False
 ) -> LoopRun | UnsetType:
-    """Return the last run of the loop; `is_past` skips the check that it is alive."""
+    """Return the loop's last run; if `is_past`, do not check whether it is alive."""
     loops = sprint.knowledge.loops
     started, ended = loops.started, loops.ended
     if started is None:
@@ -212,7 +212,7 @@ def last_run(
 
 
 def _iteration_since(workspace: ServiceWorkspace, sprint: Sprint) -> str | None:
-    """Return when the latest iteration began; None if it was not in the last run."""
+    """Return when the latest iteration began, or None if the last run did not start it."""
     latest = next(newest_first(sprint.knowledge.starts), None)
     if latest is None or latest[1] < sprint.knowledge.loops.version:
         return None

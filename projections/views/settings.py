@@ -82,7 +82,7 @@ class ProgramRow(Struct, frozen=True):
 
 
 class ExtensionsInstalled(Struct, frozen=True):
-    """The installed extensions and programs, none of which was run."""
+    """The installed extensions and programs, none of which has been run."""
 
     extensions: list[ExtensionRow]
     programs: list[ProgramRow]

@@ -52,7 +52,7 @@ class Next(Action, frozen=True, kw_only=True):
 
 
 class WaitEnded(Struct, frozen=True, omit_defaults=True):
-    """The outcome of a wait for the last run's limit."""
+    """The outcome of waiting for the limit of the last run to expire."""
 
     sprint: str
     limit: str
@@ -64,7 +64,7 @@ class WaitEnded(Struct, frozen=True, omit_defaults=True):
 
 
 class Attempts(Struct, frozen=True):
-    """A gate's status, and the number of attempts."""
+    """A gate's status and the number of attempts."""
 
     status: str
     attempts: int
@@ -81,7 +81,7 @@ class PhaseStatus(Struct, frozen=True):
 
 
 class Need(Struct, frozen=True):
-    """A reason why a person is needed; without a phase, it concerns the goal."""
+    """A reason why a person is needed; it concerns the goal if there is no phase."""
 
     phase: str | None
     reason: Any
@@ -204,12 +204,12 @@ def left_out(workspace: ServiceWorkspace, sprint: Sprint) -> PathsLeftOut | Unse
 
 
 def next_answer(sprint_id: str, action: Action) -> Next:
-    """Return the next action as an answer."""
+    """Convert the next action to an answer."""
     return Next(sprint=sprint_id, **asdict(action))
 
 
 def needs(sprint: Sprint) -> list[Need]:
-    """Return the reasons why people are needed."""
+    """Return the reasons why a person is needed."""
     found = [
         Need(leaf.address, need.get("reason"), need.get("details"), leaf.data.get("error"))
         for leaf in sprint.plan.tree.leaves
@@ -331,7 +331,7 @@ def gate_run(
     status: str,
     duplicate: bool,
 ) -> GateAnswer:
-    """Return a gate's result from its check event."""
+    """Return a gate's result, based on the event that recorded the check."""
     node = sprint.plan.tree.find(checked.phase)
     main = next(found for found in events if found.type == GateChecked.type)
     return GateAnswer(

@@ -1,7 +1,7 @@
 """Antigravity CLI: `agy -p --output-format stream-json` prints a line for each event.
 
 With `json`, it prints only the object from the stream's last line. Its exit status is 0
-even if it fails; the field `status` states the result.
+even if it fails; the field `status` states the outcome.
 """
 
 import re
@@ -77,7 +77,7 @@ def _result(result: v.Data) -> out.Items:
 def _usage(
     of: v.Data, *, turns: int | None = None, duration_ms: int | None = None
 ) -> Usage:
-    """Return the figures for a step or a result; thoughts count as output."""
+    """Return the figures for a step or a result; thinking tokens count as output."""
     given, written, cached, total = v.counts(v.mapping(of.get("usage")), *_TOKENS)
     if None not in (given, written) and total == (given or 0) + (written or 0):
         given = v.less(given, cached)

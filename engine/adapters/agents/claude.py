@@ -1,4 +1,4 @@
-"""Claude Code, and other commands that print its messages.
+"""Claude Code, and other commands that print Claude Code messages.
 
 `--output-format json` prints the result, or a list of all messages; `stream-json` prints
 one message per line. A run may have several results, one per turn. A transcript on disk
@@ -65,7 +65,7 @@ def read(message: v.Data) -> out.Items | None:
 
 
 def _progress(message: v.Data) -> out.Items:
-    """Return the items in a progress message, which repeats a subagent's message."""
+    """Return the items in a progress message, which repeats a message from a subagent."""
     data = v.mapping(message.get("data"))
     named = {name: message.get(name) for name in ("sessionId", "version")}
     by = {"isSidechain": True, "agentId": data.get("agentId")}
@@ -73,7 +73,7 @@ def _progress(message: v.Data) -> out.Items:
 
 
 def _limited(info: v.Data) -> out.Items:
-    """Return a refusal if a usage limit was reached; ignore warnings."""
+    """Return a refusal if a usage limit has been reached; ignore warnings."""
     if v.text(info.get("status")) != "rejected":
         return ()
     until = v.count(info.get("resetsAt"))
@@ -126,7 +126,7 @@ def _result(message: v.Data) -> out.Items:
 
 
 def _reason(message: v.Data) -> str:
-    """Return why a run without an answer failed, omitting internal diagnostics."""
+    """Return the reason why a run without an answer failed; omit internal diagnostics."""
     errors = [one for one in v.texts(message.get("errors")) if not one.startswith(_REMARK)]
     if errors:
         return "; ".join(errors)
@@ -155,7 +155,7 @@ def _assistant(message: v.Data, *, is_kept: bool) -> out.Items:
 
 
 def _subagent(message: v.Data) -> str | None:
-    """Return the subagent that a message belongs to; None for the agent itself."""
+    """Return the subagent that a message belongs to; None for the main agent."""
     called_by = v.text(message.get("parent_tool_use_id"))
     is_side = message.get("isSidechain") is True
     return called_by or (

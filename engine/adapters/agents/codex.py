@@ -1,7 +1,7 @@
 """Codex: the events printed by `codex exec --json`, and the transcripts of threads.
 
-A transcript is named `rollout-….jsonl`. Until mid-2025, its lines consisted of the payloads
-alone, without a time.
+A transcript is named `rollout-….jsonl`. Until mid-2025, its lines contained only the
+payloads, without times.
 """
 
 import re
@@ -175,7 +175,7 @@ def _event(payload: v.Data, at: str | None) -> out.Items:
 
 
 def _counted(info: v.Data) -> out.Items:
-    """Return the last model call, identified by the thread's total after the call."""
+    """Return the last model call, identified by the thread's total after that call."""
     total, last = v.mapping(info.get("total_token_usage")), info.get("last_token_usage")
     if not isinstance(last, dict):
         return (out.Used(usage_of(total), out.FigureSpan.SESSION),) if total else ()

@@ -22,7 +22,7 @@ _DENIED = (False, {"type": 0})
 
 
 class Chat:
-    """Reads a chat session's lines, in which changes refer to requests by index."""
+    """Reads the lines of a chat session, in which changes refer to requests by index."""
 
     def __init__(self) -> None:
         self._ids: list[str] = []
@@ -60,7 +60,7 @@ class Chat:
         return tuple(found)
 
     def _fields(self, index: int, fields: v.Data, keep: int | None) -> out.Items:
-        """Return the items in some fields of a request."""
+        """Return the items in the given fields of a request."""
         key, result = self._ids[index], v.mapping(fields.get("result"))
         took = v.count(v.mapping(result.get("timings")).get("totalElapsed"))
         written = Usage(output_tokens=v.count(fields.get("completionTokens")))

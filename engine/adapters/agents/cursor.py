@@ -1,6 +1,6 @@
 """Cursor prints Claude Code messages, but uses its own format for tool calls and results.
 
-Based on its documentation of 2026, without a test of the program itself.
+This module is based on Cursor's 2026 documentation and was not tested with the program.
 """
 
 from sprintlog.usage import Usage, known_sum

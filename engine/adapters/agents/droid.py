@@ -1,6 +1,7 @@
 """Droid (Factory): `droid exec --output-format stream-json`, or `json` for the result.
 
-Its figures cover the session so far, including subagents. Based on version 0.225.
+Droid's figures cover the session so far, including subagents. This module is based on
+version 0.225.
 """
 
 from sprintlog.usage import Usage

@@ -76,7 +76,7 @@ def _call(call: v.Data) -> list[out.Item]:
 
 
 def read(message: v.Data) -> out.Items | None:
-    """Return the items in an object or a line; None if Gemini CLI did not print it."""
+    """Return the items in an object or a line; None if it is not from Gemini CLI."""
     kind = message.get("type")
     if kind is None:
         return _whole(message)

@@ -1,4 +1,4 @@
-"""The items in an agent's output, in the same format for all agents."""
+"""The items in agents' output, in the same format for all agents."""
 
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ class FigureSpan(IntEnum):
 
 
 class Session(msgspec.Struct, frozen=True):
-    """The following output belongs to this session."""
+    """The session to which the following output belongs."""
 
     id: str
     version: str | None = None
@@ -42,7 +42,7 @@ class Prompted(msgspec.Struct, frozen=True):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """The agent addressed a message to the user."""
+    """The agent sent a message to the user."""
 
     text: str
     goes_on: bool = False
@@ -66,7 +66,7 @@ class Called(msgspec.Struct, frozen=True):
 
 
 class Returned(msgspec.Struct, frozen=True):
-    """The result of a tool call; unknown fields are absent."""
+    """The result of a tool call; unknown fields are omitted."""
 
     key: str | None
     ok: bool | None = None
@@ -128,7 +128,7 @@ STOPPED_BY_USER = AgentEnded(failed=True, error=INTERRUPTED, is_stopped=True)
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """The model's server rejected the agent's request, according to the output."""
+    """According to the output, the model's server rejected the agent's request."""
 
     kind: str = ""
     """The agent's name for the reason."""
@@ -160,13 +160,13 @@ Items = tuple[Item, ...]
 
 
 class Fork:
-    """Passes on the items that a forked session does not repeat from its parent."""
+    """Filters out the items that a forked session repeats from its parent."""
 
     def __init__(self) -> None:
         self._at: str | None = None
 
     def own(self, message: dict[str, Any], items: Items) -> Items:
-        """Return the items in the next line that are not repeated."""
+        """Return the next line's items; none if the line repeats the parent session."""
         at = message.get("timestamp")
         if self._at is not None and isinstance(at, str) and at <= self._at:
             return ()

@@ -24,7 +24,7 @@ TEXT_CHARS_MAX = 4 * 1024 * 1024
 
 
 def key_of(name: str) -> str:
-    """Return the key under which a call is recorded: short, whatever its id contains."""
+    """Return the key under which a call is recorded, which is short for any id."""
     return sha256(name.encode(errors="replace")).hexdigest()[:16]
 
 
@@ -95,7 +95,7 @@ class AnswerCollector:
         )
 
     def calls(self) -> tuple[ModelCall, ...]:
-        """Return the calls that have ids, including the durations of turns with ids."""
+        """Return the calls with ids, including the durations of turns with ids."""
         found = []
         for (span, key), model in self._calls.items():
             figures = merged(self._used[span, key, None], _NOTHING)
@@ -135,7 +135,7 @@ class AnswerCollector:
         self._used[at] = Usage(**merged(used.usage, self._used.get(at, _NOTHING)))
 
     def _usage(self) -> Usage | None:
-        """Return the figures, each from the widest scope that states it."""
+        """Return the figures, each from the widest scope that reports it."""
         found: dict[str, Any] = {}
         bounds: set[str] = set()
         for span in sorted(out.FigureSpan):
@@ -248,7 +248,7 @@ class ActivityCollector:
                 pass
 
     def activity(self, *, agent: str | None, lines: int, unknown: int) -> Activity:
-        """Return the activity found in all items."""
+        """Return the activity reported by all items."""
         for call in self._calls.values():
             call.duration_ms = _duration(call)
         return replace(
@@ -302,7 +302,7 @@ class ActivityCollector:
 
 
 def _duration(call: ToolCall) -> int | None:
-    """Return a call's duration, either as stated or computed from its start and end."""
+    """Return a call's duration, as reported or as computed from its start and end."""
     if call.duration_ms is not None or not call.began_at or not call.ended_at:
         return call.duration_ms
     try:

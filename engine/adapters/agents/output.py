@@ -1,9 +1,9 @@
 """Reads the output of an agent's command: the answer and the activity.
 
 Output is attributed to an agent if the last line, at least half of the lines, or a line
-with figures is in the agent's format, because a script may print additional text. It may
-also be a single JSON object or list. Everything else is plain text. Unrecognized lines are
-counted and ignored.
+with figures is in the agent's format, because a script may print additional text. The
+output may also be a single JSON object or list. Everything else is plain text. Unrecognized
+lines are counted and ignored.
 """
 
 import re
@@ -62,7 +62,7 @@ Read = Callable[[Any], Items | None]
 
 
 class _Reading:
-    """The recognized messages in an output, from one agent only if the agent is known."""
+    """The recognized messages in an output; only one agent's if the agent is known."""
 
     def __init__(self, agent: str | None, also: Also | None, read: Read | None) -> None:
         self._agent = agent
@@ -114,7 +114,7 @@ class _Reading:
 
 
 class OutputReader:
-    """Reads the output of one run incrementally, and stores no more than necessary."""
+    """Reads the output of one run incrementally, storing no more than necessary."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class OutputReader:
         """Create a reader for one output.
 
         `told` contains the prompt; `read` decodes the messages of a third-party agent.
-        Output of at most `document_max` bytes may be a single object.
+        Output of at most `document_max` bytes may be a single JSON object.
         """
         self._told, self._document_max = told, document_max
         self._agent, self._also, self._read = agent, also, read
@@ -213,7 +213,7 @@ class OutputReader:
         self._ends_known = last > 0 and not block[last:].strip()
 
     def _whole(self, content: bytearray) -> tuple[Answer, Activity] | None:
-        """Return the result if the output is, or its text contains, one JSON document."""
+        """Return the result if the output is a JSON document or its text contains one."""
         if self._bytes > min(self._document_max, len(content)):
             return None
         for piece in _pieces(content):
@@ -229,7 +229,7 @@ class OutputReader:
 
 
 def _pieces(content: bytearray) -> Iterator[bytearray]:
-    """Yield an output, followed by the JSON object or list within its text."""
+    """Yield an output, followed by the JSON object or list within its text, if any."""
     yield content
     opens, closes = _OPENS.search(content), deque(_CLOSES.finditer(content), maxlen=1)
     if opens and closes:
@@ -237,10 +237,11 @@ def _pieces(content: bytearray) -> Iterator[bytearray]:
 
 
 def _messages_of(content: bytearray) -> Iterator[object]:
-    """Yield a session without its entries, then with each entry; other JSON unchanged.
+    """Yield a session without its entries, then with one entry at a time.
 
-    Only the document and one entry are in memory: parsed as a whole, a session takes seven
-    times its size, and a hostile document twenty-five times.
+    Other JSON is yielded unchanged. Only the document and one entry are in memory, because
+    a fully parsed session would take up seven times its size, and a hostile document
+    twenty-five times.
     """
     few = content.count(b",") <= _COMMAS_MAX
     try:
@@ -258,7 +259,7 @@ def _messages_of(content: bytearray) -> Iterator[object]:
 def with_errors(
     heard: tuple[Answer, Activity], errors: str, *, exit_code: int | None
 ) -> tuple[Answer, Activity]:
-    """Return the result, with the error that a failed run printed to standard error.
+    """Return the result, adding the error that a failed run printed to standard error.
 
     If Gemini CLI fails, it prints only an object to standard error.
     """

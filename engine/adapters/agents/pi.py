@@ -1,7 +1,7 @@
 """Pi: `pi -p --mode json` prints a line for each event; session files contain its messages.
 
-Messages are read from `message_end`, because `turn_end` and `agent_end` repeat them. Based
-on the source of version 0.73.
+Messages are read from `message_end`, because `turn_end` and `agent_end` repeat them. This
+module is based on the source of version 0.73.
 """
 
 import re

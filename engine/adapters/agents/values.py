@@ -103,7 +103,7 @@ def amount(value: object) -> float | None:
 
 
 def text(value: object) -> str:
-    """Return a string without its lone surrogates; an empty string for other values."""
+    """Return a string without lone surrogates; an empty string for other values."""
     if not isinstance(value, str):
         return ""
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -134,33 +134,33 @@ def _list(value: object) -> list[Any]:
 
 
 def less(whole: int | None, part: int | None) -> int | None:
-    """Return a count minus a part of it; None if the part is larger than the whole."""
+    """Return a count minus part of it; None if the part is larger than the whole."""
     if whole is None or part is None:
         return whole
     return whole - part if part <= whole else None
 
 
 def between(began: int | None, ended: int | None) -> int | None:
-    """Return the time between two timestamps; None if one of them is unknown."""
+    """Return the time between two timestamps; None if either is unknown."""
     return None if began is None or ended is None else ended - began
 
 
 def added(values: Iterable[int | None]) -> int | None:
-    """Return the sum of the known counts; None if none is known."""
+    """Return the sum of the known counts; None if all are unknown."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
 
 def tokens(figures: Data, *names: str) -> Usage:
-    """Return the token usage; `names` is for input, output, cache reads and writes."""
+    """Return the token usage; `names` are its input, output and two cache fields."""
     given, written, cached, kept = counts(figures, *names)
     return Usage(given, written, cached, kept)
 
 
 def tokens_in(figures: Data, *names: str) -> Usage:
-    """Return the token usage; `names` is for input, output, cache reads and writes.
+    """Return the token usage; `names` are its input, output and two cache fields.
 
-    If all figures are zero, they are unknown, because every model uses tokens.
+    If all figures are zero, the usage is unknown, because every model uses tokens.
     """
     return tokens(figures, *names) if any(counts(figures, *names)) else Usage()
 
@@ -218,7 +218,7 @@ def kind_of(word: object) -> str | None:
 
 
 def changed_by_diff(key: str | None, path: str, kind: str | None, diff: str) -> FileChanged:
-    """Return a file change with the line counts from its unified diff."""
+    """Return a file change with the line counts from the file's unified diff."""
     added, removed = lines_of_diff(diff.split("\n"))
     return FileChanged(key, path, kind, added, removed)
 
@@ -237,7 +237,7 @@ def changed_by_patch(key: str | None, result: Data) -> list[FileChanged]:
 
 
 def lines_of_diff(lines: Iterable[str]) -> tuple[int, int]:
-    """Return the numbers of lines that a one-file unified diff adds and removes."""
+    """Return the numbers of lines added and removed by a unified diff of one file."""
     added = removed = 0
     is_head = False
     for line in lines:

@@ -1,7 +1,7 @@
 """Calls to git that ignore the settings of the tree and the caller.
 
 The git directory is the snapshot store, or a temporary one with a repository's objects
-(`untrusted.py`). Git therefore reads no hook, filter, attribute, monitor, remote or setting
+(`untrusted.py`). Git therefore uses no hook, filter, attribute, monitor, remote or setting
 from a tree, and fetches nothing.
 """
 
@@ -131,7 +131,7 @@ class Git:
         umask: int = 0o077,
         seconds: float = SECONDS_MAX,
     ) -> bytes:
-        """Return a call's output, in another folder or with other settings."""
+        """Run git in another folder or with other settings, and return its output."""
         fed: dict[str, Any] = {"input": given} if given else {"stdin": subprocess.DEVNULL}
         try:
             done: subprocess.CompletedProcess[bytes] = subprocess.run(

@@ -1,4 +1,4 @@
-"""The commit that introduced a line of a file, from `git blame`.
+"""The commit that introduced a line of a file, as found by `git blame`.
 
 The given text may be newer than every commit, so it is written to an additional commit in a
 temporary object store. The repository is not changed, and git reads no file in the work
@@ -96,7 +96,7 @@ def history(git: Git, objects: Path) -> Iterator[LineHistory]:
 
 
 def trees_of(git: Git, names: Mapping[str, str]) -> dict[str, str]:
-    """Return the ids of trees by key; missing trees are omitted.
+    """Return the tree ids by key, omitting missing trees.
 
     `names` maps each key to a git revision such as `COMMIT^{tree}`.
     """
@@ -111,13 +111,13 @@ def trees_of(git: Git, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def quoted(folder: Path) -> str:
-    """Return a folder as an element of a path list, with its colons escaped."""
+    """Return a folder as an element of a path list, with colons escaped."""
     escaped = str(folder).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def _unquoted(name: bytes) -> str:
-    """Return a path from bytes, undoing the C quoting that git applies to unusual bytes."""
+    """Return a path from bytes, undoing the C-style quoting that git may have applied."""
     if name[:1] != b'"':
         return os.fsdecode(name)
     inner = name[1:-1].decode("latin-1").encode("latin-1").decode("unicode_escape")

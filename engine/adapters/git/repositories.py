@@ -57,9 +57,9 @@ def common_directory(directory: Path) -> Path:
 
 
 def checked_out(directory: Path) -> str:
-    """Return a digest of the commit that a git directory has checked out.
+    """Return a digest that identifies the commit checked out in a git directory.
 
-    The files may contain anything, so only their digest is returned.
+    The files may contain arbitrary data, so only a digest is returned.
     """
     head = _content(directory / "HEAD").strip()
     name = os.fsdecode(head.removeprefix(b"ref: "))
@@ -74,8 +74,9 @@ def checked_out(directory: Path) -> str:
 def linked_directory(git: Path) -> Path | None:
     """Return the git directory named by a `.git` file, if it refers back to this tree.
 
-    A linked work tree's git directory names the `.git` file, and a submodule's names the
-    tree; without such a reference, the directory was not created for this tree.
+    A linked work tree's git directory names the `.git` file, and a submodule's git
+    directory names the tree; without such a reference, the directory was not created for
+    this tree.
     """
     found = git_directory(git)
     if found is None:

@@ -2,8 +2,8 @@
 
 A repository's configuration names programs in many places (monitors, hooks, pagers,
 signatures, promisor remotes, filters, included files), and each version of git adds more.
-So git runs in a temporary git directory with sprintlog's own configuration and with links
-to the repository's objects and references.
+Therefore, git runs in a temporary git directory with sprintlog's own configuration and with
+links to the repository's objects and references.
 """
 
 import re
@@ -50,7 +50,7 @@ class UntrustedGit(Git):
             raise RefusedError(error.message) from error
 
     def read_tree(self, *arguments: str) -> bytes:
-        """Return git's output for a query about the work tree, with the user's settings.
+        """Return git's output for a query about the work tree, using the user's settings.
 
         Paths are taken literally, not as patterns.
         """
@@ -100,7 +100,7 @@ def _head(directory: Path) -> bytes:
 
 
 def _config(common: Path) -> str:
-    """Return sprintlog's configuration, with the repository's storage formats."""
+    """Return sprintlog's git configuration, plus the repository's storage formats."""
     said = ""
     if (common / "config").is_file():
         said = read_whole(common / "config", at_most=_BYTES_MAX).decode("latin-1")
@@ -126,10 +126,10 @@ def repository_state(
     *,
     but: Callable[[], Collection[str]] | None = None,
 ) -> RepositoryState | None:
-    """Return the state of the repository around a folder; None without a repository or git.
+    """Return the state of a folder's repository; None without a repository or git.
 
     Changes to the files and folders that `but` returns, relative to the folder, are
-    ignored; `but` is only called if there is a repository.
+    ignored; `but` is called only if there is a repository.
     """
     repository = repository_around(folder)
     if repository is None:
@@ -147,13 +147,13 @@ def repository_state(
 
 
 def _from(top: Path, folder: Path, names: Collection[str]) -> tuple[str, ...]:
-    """Return names below a folder as paths relative to the root of the work tree."""
+    """Return the names, relative to a folder, as paths relative to the work tree's root."""
     below = folder.resolve().relative_to(top.resolve())
     return tuple((below / name).as_posix() for name in names)
 
 
 def _is_other(line: str, own: tuple[str, ...]) -> bool:
-    """Return whether a line of `git status` names something other than the given paths."""
+    """Return whether a `git status` line names a path other than the given ones."""
     # Two letters state the type of change.
     path = line[3:].rstrip("/")
     return bool(path) and not any(

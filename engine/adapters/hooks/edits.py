@@ -1,7 +1,7 @@
 """Edits agents' JSON files: adds, finds and removes hooks without changing other text.
 
-Numbers, whitespace, the order of keys and the author's style remain unchanged, because
-values are located in the text. The position of an addition is recorded, so that it can be
+Numbers, whitespace, key order and the author's style remain unchanged, because values are
+located in the text. The position of each addition is recorded so that the addition can be
 removed.
 """
 
@@ -23,14 +23,14 @@ NESTED_MAX = 200
 
 
 class TextSpan(NamedTuple):
-    """A range of characters in a text; the end is exclusive."""
+    """A range of characters in a string; the end is exclusive."""
 
     start: int
     end: int
 
 
 class Member(NamedTuple):
-    """A member of an object or an item in a list; an item has no key."""
+    """A member of an object, or an item in a list, which has no key."""
 
     start: int
     """The start of the key, or of an item without a key."""
@@ -40,7 +40,7 @@ class Member(NamedTuple):
 
 
 class Container(NamedTuple):
-    """An object or a list in a text, with its members."""
+    """An object or a list in JSON text, with its members."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class Container(NamedTuple):
 
 
 def parsed(text: str, *, file: str) -> Any:
-    """Return a text's value; raise `InvalidInputError` unless it is one JSON value."""
+    """Parse JSON text; raise `InvalidInputError` unless it is exactly one JSON value."""
     if text.count("[") + text.count("{") > NESTED_MAX and _depth(text) > NESTED_MAX:
         raise InvalidInputError(f"is nested deeper than {NESTED_MAX}", file=file)
     start = _skip(text, 1 if text.startswith(_BOM) else 0)
@@ -72,12 +72,12 @@ def parsed(text: str, *, file: str) -> Any:
 
 
 def root(text: str) -> Container:
-    """Return the outermost object in a valid JSON text."""
+    """Return the outermost object in valid JSON text."""
     return container(text, _skip(text, 1 if text.startswith(_BOM) else 0))
 
 
 def container(text: str, start: int) -> Container:
-    """Return the object or list that starts at an offset in a valid JSON text."""
+    """Return the object or list that starts at an offset in valid JSON text."""
     is_object = text[start] == "{"
     found: list[Member] = []
     place = _skip(text, start + 1)
@@ -108,7 +108,7 @@ def put(text: str, into: Container, value: Any, *, key: str = "") -> tuple[str, 
 
 
 def taken_out(text: str, of: Container, which: Member) -> str:
-    """Return a text without a member and its comma."""
+    """Return the text without a member and its comma."""
     place = of.members.index(which)
     if place:
         return text[: of.members[place - 1].end] + text[which.end :]
@@ -118,7 +118,7 @@ def taken_out(text: str, of: Container, which: Member) -> str:
 
 
 class _Style:
-    """A JSON text's layout, which additions follow."""
+    """The layout of JSON text, which additions follow."""
 
     def __init__(self, text: str, into: Container) -> None:
         self._newline = "\r\n" if "\r\n" in text else "\n"
@@ -200,14 +200,14 @@ class Edit:
 
 
 def cut(text: str, spans: list[TextSpan]) -> str:
-    """Return a text without the additions at the given spans."""
+    """Return the text without the additions at the given spans."""
     for start, end in sorted(spans, reverse=True):
         text = text[:start] + text[end:]
     return text
 
 
 class AgentFile(msgspec.Struct, frozen=True):
-    """The base class for agents' configuration files and the content to install."""
+    """The base class for an agent's configuration file and the content to install in it."""
 
     what: ClassVar[str]
     """The type of content: `hooks`, or `mcp` for the entry of sprintlog's server."""
@@ -232,35 +232,35 @@ class AgentFile(msgspec.Struct, frozen=True):
         raise NotImplementedError
 
     def install(self, text: str | None, *, file: str) -> Edit:
-        """Return a text with a single copy of sprintlog's content, after other content."""
+        """Return the text with one copy of sprintlog's content, after other content."""
         raise NotImplementedError
 
     def without(self, text: str, *, file: str) -> str:
-        """Return a text without sprintlog's content, including containers left empty."""
+        """Return the text without sprintlog's content, including containers left empty."""
         raise NotImplementedError
 
     def is_bare(self, text: str, *, file: str) -> bool:
-        """Return whether a text equals a new file without sprintlog's content."""
+        """Return whether the text equals a new file without sprintlog's content."""
         raise NotImplementedError
 
 
 class JsonForm(AgentFile, frozen=True):
-    """A JSON file with sprintlog's content in the object at one of its keys."""
+    """A JSON file with sprintlog's content in the object at a certain key."""
 
     key: str = ""
     begins: Mapping[str, Any] = {}
     """The initial content of a new file."""
 
     def fill(self, edit: Edit) -> None:
-        """Add sprintlog's content to a text that is one JSON object."""
+        """Add sprintlog's content to text that is a single JSON object."""
         raise NotImplementedError
 
     def emptied(self, text: str, *, file: str) -> str:
-        """Return a text without sprintlog's entries."""
+        """Return the text without sprintlog's entries."""
         raise NotImplementedError
 
     def install(self, text: str | None, *, file: str) -> Edit:
-        """Return a text that contains sprintlog's content after third-party content."""
+        """Return the text with sprintlog's content after third-party content."""
         if text and text.strip(BLANK):
             edit = Edit(self.without(text, file=file))
         else:
@@ -272,7 +272,7 @@ class JsonForm(AgentFile, frozen=True):
         return edit
 
     def without(self, text: str, *, file: str) -> str:
-        """Return a text without sprintlog's entries; remove the object if it is empty."""
+        """Return the text without sprintlog's entries; remove the object if it is empty."""
         if not self.names(text, file=file):
             return text
         text = self.emptied(text, file=file)
@@ -283,7 +283,7 @@ class JsonForm(AgentFile, frozen=True):
         return text
 
     def is_bare(self, text: str, *, file: str) -> bool:
-        """Return whether a text equals a new file without sprintlog's content."""
+        """Return whether the text equals a new file without sprintlog's content."""
         return not text.strip(BLANK) or parsed(text, file=file) in ({}, self.begins)
 
     def held(self, text: str) -> Container | None:
@@ -294,7 +294,7 @@ class JsonForm(AgentFile, frozen=True):
     def checked(self, text: str, *, file: str, only: str = "") -> dict[str, Any]:
         """Return the object at the key, after checking that no key is duplicated.
 
-        With `only`, check just this key and the object's own key.
+        If `only` is set, check just this key and the object's own key.
         """
         said = parsed(text, file=file)
         if not isinstance(said, dict):

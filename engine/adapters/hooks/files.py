@@ -94,7 +94,7 @@ class HookFile(NamedTuple):
     def uninstall(self, *, is_dry: bool = False) -> bool:
         """Remove sprintlog's content; return whether the file changes.
 
-        A file that has not been edited in the meantime is restored exactly.
+        If the file has not been edited since installation, it is restored exactly.
         """
         before, form, path = self._read(), self.form, str(self.path)
         if before is None or not form.names(before, file=path):
@@ -157,7 +157,7 @@ class HookFile(NamedTuple):
             raise InvalidInputError("is not text in UTF-8", file=str(self.path)) from error
 
     def _write(self, text: str | None, before: str | None) -> None:
-        """Write or remove the file; raise `RefusedError` if it changed after the read."""
+        """Write or remove the file; raise `RefusedError` if it has changed in between."""
         folder, _, name = self.below.rpartition("/")
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -217,7 +217,7 @@ class HookLocation(NamedTuple):
         return self._folder("XDG_STATE_HOME", ".local/state") / "sprintlog/hooks"
 
     def _folder(self, variable: str, default: str) -> Path:
-        """Return the folder named by an environment variable, or its default."""
+        """Return the folder set by an environment variable, or the default."""
         named = self.environment.get(variable, "") if variable else ""
         return Path(named) if os.path.isabs(named) else self.home / default
 

@@ -44,12 +44,12 @@ class HookForm(JsonForm, frozen=True):
     """Whether the event is passed as an argument, because the input does not state it."""
 
     def command(self, event: str) -> str:
-        """Return the command for the agent to call; its exit status is always 0."""
+        """Return the command that the agent calls; its exit status is always 0."""
         which = f" {event}" if self.says_event else ""
         return f"sprintlog hook {self.agent}{which} || true"
 
     def entry(self, event: str) -> dict[str, Any]:
-        """Return the entry for an event's list."""
+        """Return the entry to add to an event's list."""
         handler = {**self.handler, self.command_key: self.command(event)}
         return {"hooks": [handler]} if self.in_groups else handler
 
@@ -75,7 +75,7 @@ class HookForm(JsonForm, frozen=True):
                 edit.put(hooks, [self.entry(event)], key=event)
 
     def emptied(self, text: str, *, file: str) -> str:
-        """Return a text without sprintlog's handlers and the lists that become empty."""
+        """Return the text without sprintlog's handlers and any lists left empty."""
         for event in self.names(text, file=file):
             while found := self._first_of_ours(text, event):
                 text = taken_out(text, *found)
@@ -154,7 +154,7 @@ class PluginForm(AgentFile, frozen=True):
         return text == plugin()
 
     def install(self, text: str | None, *, file: str) -> Edit:
-        """Return the plugin; raise `RefusedError` if the existing file is third-party."""
+        """Return the plugin; raise `RefusedError` if a third-party file exists."""
         if text is not None and not text.startswith(PLUGIN_MARK):
             raise InvalidInputError("not written by sprintlog: unchanged", file=file)
         edit = Edit("")

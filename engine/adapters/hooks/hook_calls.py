@@ -92,7 +92,7 @@ _ANSWERS = ("tool_response", "tool_result", "tool_output", "error", "error_messa
 
 
 def word(value: object) -> str | None:
-    """Return a shortened name or id with masked secrets; None if it is empty."""
+    """Return a name or id, shortened and with secrets masked; None if it is empty."""
     return mask(text(value)[: events.COMMAND_CHARS_MAX])[: events.NAME_CHARS_MAX] or None
 
 
@@ -114,7 +114,7 @@ def _bytes_of(value: object) -> bytes | None:
 
 
 def _command(given: Data) -> str | None:
-    """Return the start of a command, up to a patch, which would contain file contents."""
+    """Return the start of a command, up to any patch, which would contain file contents."""
     command = (command_of(given) or "")[:_MASKED_CHARS_MAX].partition(_PATCH)[0]
     return mask(command)[: events.COMMAND_CHARS_MAX] or None
 
@@ -143,7 +143,7 @@ def _exit_code(message: Data, gave: object, agent: str, tool: str) -> int | None
 
 
 def _worked(agent: str, tool: str, gave: object, code: int | None) -> bool | None:
-    """Return whether a call succeeded that the agent did not report as failed.
+    """Return whether a call that was not reported as failed succeeded.
 
     Most agents report a failed command as a success, so the result is unknown without an
     exit code.

@@ -1,4 +1,4 @@
-"""Conversion of an agent's hook input into an event of its session.
+"""Conversion of an agent's hook input into an event of the agent's session.
 
 Input from any agent is first normalized to Claude Code's format, which most agents already
 use, with different event names. Copilot also has a camel-case format that does not name the
@@ -126,7 +126,7 @@ def agent_of(message: Data, told: str) -> str:
 
 
 def _unnamed(message: Data) -> str:
-    """Return the event of Copilot input that does not name it, judging by its fields."""
+    """Infer the event from the fields of Copilot input that does not name it."""
     if text(message.get("hookName")):
         return text(message["hookName"])
     if "toolName" in message:
@@ -182,7 +182,7 @@ def _of_plugin(message: Data) -> Data:
 
 
 def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
-    """Return the content of an agent's hook input; raise `OddHookError` if unknown."""
+    """Return an agent's hook input, decoded; raise `OddHookError` if it is invalid."""
     if agent not in AGENTS:
         raise OddHookError("unknown agent")
     if len(content) > hashes.LITTLE_BYTES:
@@ -249,7 +249,7 @@ def _event(moment: str, message: Data, agent: str, place: HookPlace) -> events.S
 
 
 def _said(words: object) -> tuple[int | None, str | None]:
-    """Return a text's length and digest; None for any other value."""
+    """Return a string's length and digest; None for any other value."""
     if not isinstance(words, str):
         return None, None
     said = text(words)
@@ -259,7 +259,7 @@ def _said(words: object) -> tuple[int | None, str | None]:
 def _told_apart(
     event: events.SessionEvent, message: Data
 ) -> tuple[tuple[object, ...], str]:
-    """Return the values that identify an event among those of its type in a session."""
+    """Return the values that distinguish an event from others of its type in a session."""
     at = _milliseconds(message.get("timestamp"))
     if isinstance(event, events.ToolCalled):
         if event.call:

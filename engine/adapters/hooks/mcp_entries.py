@@ -1,6 +1,6 @@
 """Adds sprintlog's MCP server to an agent's configuration file, and removes it.
 
-As with hooks in `edits`, all other text remains unchanged.
+As when `edits` adds hooks, all other text remains unchanged.
 """
 
 import re
@@ -48,7 +48,7 @@ class McpForm(JsonForm, frozen=True):
             edit.put(root(edit.text), {NAME: dict(self.entry)}, key=self.key)
 
     def emptied(self, text: str, *, file: str) -> str:
-        """Return a text without sprintlog's server."""
+        """Return the text without sprintlog's server."""
         servers = self.held(text)
         ours = servers and servers.named(NAME)
         assert servers is not None
@@ -74,14 +74,14 @@ class McpTomlForm(AgentFile, frozen=True):
         return bool(self._servers(text, file=file).get(NAME) == _COMMAND)
 
     def install(self, text: str | None, *, file: str) -> Edit:
-        """Return a text with sprintlog's table at its end."""
+        """Return the text with sprintlog's table at its end."""
         edit = Edit(self.without(text or "", file=file))
         has_text, has_end = edit.text.strip(), edit.text.endswith("\n")
         edit.append(("" if not has_text else "\n" if has_end else "\n\n") + _BLOCK)
         return edit
 
     def without(self, text: str, *, file: str) -> str:
-        """Return a text without sprintlog's tables.
+        """Return the text without sprintlog's tables.
 
         Raise `InvalidInputError` if the tables were edited by hand.
         """
@@ -108,7 +108,7 @@ class McpTomlForm(AgentFile, frozen=True):
         return rest
 
     def is_bare(self, text: str, *, file: str) -> bool:
-        """Return whether a text is empty."""
+        """Return whether the text is empty."""
         return not text.strip(BLANK)
 
     def _servers(self, text: str, *, file: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Detects why an agent will not call installed hooks, without granting any trust."""
+"""Detects why an agent will not call installed hooks, without trusting anything."""
 
 import json
 import os
@@ -24,7 +24,7 @@ class Hindrance(NamedTuple):
 
 
 def hindrances(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
-    """Yield the reasons why an agent may not call a file's hooks, or calls them twice."""
+    """Yield the reasons why an agent may not call a file's hooks, or call them twice."""
     yield from _program(around)
     if file.what == MCP:
         if says := _OF_TOOLS.get((file.form.agent, file.scope)):
@@ -34,7 +34,7 @@ def hindrances(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
 
 
 def covered_by(file: HookFile, around: HookLocation) -> Path | None:
-    """Return the file of another agent whose hooks this agent also calls, or None."""
+    """Return another agent's file whose hooks this agent also calls, or None."""
     if (file.form.agent, file.what, file.scope) != ("copilot", HOOKS, "project"):
         return None
     other = around.file("claude", "project")

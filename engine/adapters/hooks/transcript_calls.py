@@ -120,7 +120,7 @@ class TranscriptCalls:
 
     @property
     def calls(self) -> dict[str, KeptCall]:
-        """Return the calls by the agent's own ids, in order."""
+        """Return the calls, in order, by the agent's own ids."""
         return self._told.calls
 
     def take(self, lines: Iterable[bytes]) -> None:
@@ -174,7 +174,7 @@ class StreamCalls:
             self._told.append((agent, stream, told))
 
     def sessions(self, agent: str | None, place: HookPlace) -> dict[str, list[KeptCall]]:
-        """Return an agent's calls by the streams of their sessions.
+        """Return an agent's calls by session stream.
 
         Paths are relative to `place`. Calls outside any session are dropped.
         """

@@ -1,7 +1,7 @@
 """One measurement of a work tree: runs commands, reads reports and measures source files.
 
-If no report is named, the reports that the commands wrote to their default locations are
-read.
+If no reports are specified, the reports that the commands wrote to their default locations
+are read.
 """
 
 import re
@@ -68,7 +68,7 @@ class MeasurementOrder(NamedTuple):
 
     @property
     def printing(self) -> Sequence[str]:
-        """Return the commands whose last line is read, because no report is named."""
+        """Return the commands whose last line is read, because no report was specified."""
         return () if self.reports or self.sources else self.runs
 
 
@@ -120,7 +120,7 @@ class Capture:
 
     @property
     def culprit(self) -> Ran | None:
-        """Return the last failed command, otherwise the last command, or None."""
+        """Return the last failed command, or else the last command, or None."""
         found = [one for one in self._ran if one.failed] or self._ran
         return found[-1] if found else None
 
@@ -144,7 +144,7 @@ class Capture:
         return figures.merged(parts, notes)
 
     def _run_all(self) -> list[str]:
-        """Run the commands that write reports; return notes on failures."""
+        """Run the commands that write reports, and return notes about failures."""
         notes: list[str] = []
         for command in () if self.asked.printing else self.asked.runs:
             result = self._run(command)
@@ -238,7 +238,7 @@ class Capture:
 
 
 def usual_stamps(root: Path) -> dict[Path, figures.Stamp]:
-    """Return the stamps of reports at their default locations before a command runs."""
+    """Return the stamps of the reports at default locations before a command runs."""
     return figures.stamps(report for place in _PLACES for report in _at(place, root))
 
 
@@ -290,8 +290,8 @@ def _at(place: str, root: Path) -> list[figures.WantedReport]:
 def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str, Any]:
     """Return the metrics in the last line of an output; empty if the format differs.
 
-    The line must be exactly `PASSED/ALL`, pytest's summary, or a JSON object that has a
-    metric among its keys. `own` contains the names of declared custom metrics. Raise
+    The line must be exactly `PASSED/ALL`, pytest's summary, or a JSON object in which some
+    key is a metric. `own` contains the names of declared custom metrics. Raise
     `SprintlogError` if the line is not a valid measurement.
     """
     line = output.rstrip().rpartition("\n")[2].strip()
@@ -313,7 +313,7 @@ def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str
 
 
 def _pytest_counts(summary: str) -> dict[str, Any]:
-    """Return the metrics in pytest's summary, such as `1 failed, 2 passed`."""
+    """Return the metrics in a pytest summary, such as `1 failed, 2 passed`."""
     tests = Counter[str]()
     for count, kind in _PYTEST_COUNT.findall(summary):
         if kind in _PYTEST_KINDS:
@@ -335,7 +335,7 @@ def _checked_line(
 
 
 def run_as_kept(command: str, result: GateResult, *, masks: bool) -> MeasuringRun:
-    """Return a command's record; secrets are masked before its output is shortened."""
+    """Return a command's record; secrets are masked before the output is shortened."""
     text = mask(result.output) if masks else result.output
     left = len(text) - HEAD_CHARS - TAIL_CHARS
     if left > 0:

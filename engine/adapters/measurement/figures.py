@@ -1,6 +1,6 @@
 """Figures from a work tree's reports and source files.
 
-Source files are measured by lizard, which the extra `complexity` installs.
+Source files are measured with lizard, which the extra `complexity` installs.
 """
 
 import glob
@@ -47,7 +47,7 @@ class WantedReport(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """The combined figures from reports; figures that no report states are absent."""
+    """The combined figures from reports; figures missing from all reports are absent."""
 
     metrics: dict[str, int | float | str]
     origins: list[Origin]
@@ -104,7 +104,7 @@ def wanted(text: str, *, folder: Path) -> list[WantedReport]:
 
 
 def stamps(reports: Iterable[WantedReport]) -> dict[Path, Stamp]:
-    """Return a stamp for each existing file, which changes when the file is written."""
+    """Return a stamp for each existing file; the stamp changes when the file is written."""
     found: dict[Path, Stamp] = {}
     for report in reports:
         try:
@@ -188,7 +188,7 @@ def _together(read: Sequence[_Read]) -> Measured:
 
 
 def _own(read: Sequence[_Read]) -> dict[str, int | float]:
-    """Return the custom metrics; raise an error if two reports state the same one."""
+    """Return the custom metrics; raise an error if two reports contain the same one."""
     owners: dict[str, str] = {}
     for wanted_, _, found in read:
         for name in found.own:
@@ -263,7 +263,7 @@ def measure_sources(
 ) -> Measured:
     """Return the numbers of source files and code lines, and the mean complexity.
 
-    The complexity is cyclomatic, averaged over functions; it is missing if there are no
+    The complexity is cyclomatic, averaged over functions; it is absent if there are no
     functions. Raise `NotFoundError` for a missing path, and `RefusedError` if lizard is not
     installed, fails or times out.
     """

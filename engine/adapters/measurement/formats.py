@@ -1,6 +1,6 @@
 """The table of report formats, their readers, and detection of a format by its content.
 
-The output of an agent's command is one of the formats, because it states the run's cost.
+The output of an agent's command is one of the formats, because it reports the run's cost.
 """
 
 import re

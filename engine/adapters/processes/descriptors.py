@@ -29,7 +29,7 @@ def is_given(number: int) -> bool:
 
 
 def same_file(one: int, other: int) -> bool:
-    """Return whether two descriptors share one file, so that their order matters."""
+    """Return whether two descriptors share one file, in which case write order matters."""
     try:
         return os.path.samestat(os.fstat(one), os.fstat(other))
     except OSError:
@@ -37,7 +37,7 @@ def same_file(one: int, other: int) -> bool:
 
 
 def lead_nowhere(*numbers: int) -> None:
-    """Redirect descriptors to the null device, which closes their files."""
+    """Redirect the descriptors to the null device, which closes their previous files."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in numbers:
         os.dup2(nowhere, number)

@@ -1,4 +1,4 @@
-"""The process that starts a command and reports when it stops and ends.
+"""The process that starts a command and reports when the command stops and ends.
 
 If the command has its own terminal, this process is the session leader. The command is
 therefore in a process group that the terminal can stop, and its remaining processes can
@@ -60,10 +60,10 @@ class OwnTerminal:
         return terminal
 
     def take(self) -> bool:
-        """Pass each key typed on sprintlog's terminal to the command, if possible.
+        """Start passing each key typed on sprintlog's terminal to the command, if possible.
 
-        Return whether keys are passed on. They are not if sprintlog runs in the background,
-        because that would disturb the foreground process.
+        Return whether keys are passed on. In the background, they are not, because that
+        would disturb the foreground process.
         """
         if self.reads and is_in_foreground(0):
             with suppress(termios.error):
@@ -101,7 +101,7 @@ class OwnTerminal:
 def is_in_foreground(number: int) -> bool:
     """Return whether this process may configure a terminal.
 
-    It may if it runs in the foreground, or if this is not its controlling terminal.
+    It may if it runs in the foreground or if the terminal is not its controlling terminal.
     """
     try:
         return os.tcgetpgrp(number) == os.getpgrp()
@@ -136,7 +136,7 @@ class Keeper:
         streams: Mapping[int, int],
         held_back: Any,
     ) -> Self:
-        """Start a command with descriptors for some of its standard streams.
+        """Start a command with the given descriptors as some of its standard streams.
 
         Signals must be blocked; `held_back` is the signal mask for the command.
         """
@@ -161,7 +161,7 @@ class Keeper:
         return keeper
 
     def read(self) -> tuple[int, int]:
-        """Return the command's next change of state, with an exit code or signal number."""
+        """Return the command's next state change, with an exit code or signal number."""
         said = b""
         while len(said) < _NEWS.size:
             if not (more := os.read(self.news, _NEWS.size - len(said))):
@@ -172,7 +172,7 @@ class Keeper:
         return kind, number
 
     def tell(self, number: int) -> None:
-        """Send a signal to the command; to its whole group if it has its own terminal."""
+        """Send a signal to the command, or to its group if it has its own terminal."""
         with suppress(OSError):
             (os.killpg if self._leads else os.kill)(self._command, number)
 

@@ -1,4 +1,4 @@
-"""The lock that limits a sprint to one loop, until the loop's processes end."""
+"""The lock that allows only one loop per sprint until all of the loop's processes end."""
 
 import fcntl
 import os

@@ -32,7 +32,7 @@ class Process(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """A process's figures that change when it writes or forks."""
+    """A process's figures, which change when the process writes or forks."""
 
     written: int
     """The number of bytes written to any file."""
@@ -62,7 +62,7 @@ def host() -> str:
 
 
 def process(pid: int | None = None) -> Process:
-    """Return the process with the given id; this process by default."""
+    """Return the process with the given id; by default, this process."""
     number = os.getpid() if pid is None else pid
     return Process(number, _started(number), _boot_id())
 

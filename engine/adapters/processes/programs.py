@@ -1,6 +1,6 @@
 """Supervised runs of gate scripts, agent commands and iteration hooks.
 
-Each run has a time limit and bounded output, and its processes cannot outlive it; see
+Each run has a time limit and bounded output, and its processes cannot outlive the run; see
 `supervised.py`. An agent reads its prompt from standard input; a hook's output is written
 to a file.
 """
@@ -57,7 +57,7 @@ class AgentRun(NamedTuple):
 
 
 class ScriptLostError(SprintlogError):
-    """The supervisor of a script ended or hung without reporting its outcome."""
+    """A script's supervisor ended or hung without reporting the script's outcome."""
 
 
 class Transcript(Output):
@@ -125,7 +125,7 @@ def run_hook_command(
 
 
 def _open(path: Path, folder: Path, kept: ExitStack) -> int:
-    """Create a file below a folder, but not through links or in git's or a log's folder."""
+    """Create a file below a folder, but not through links or in a git or log folder."""
     parts = path.relative_to(folder).parts
     if not may_take_files("/".join(parts)):
         raise OSError(EINVAL, "no place for a transcript", str(path))

@@ -29,7 +29,7 @@ Hear = Callable[[int, bytes], None]
 
 
 class _Stream:
-    """An output stream, from the command to one of sprintlog's descriptors."""
+    """An output stream from the command to one of sprintlog's descriptors."""
 
     def __init__(self, reading: int, number: int, *, waits: bool) -> None:
         self.reading, self.number = reading, number
@@ -40,7 +40,7 @@ class _Stream:
 
 
 class Relay:
-    """A running command, and its connections to sprintlog."""
+    """A running command and its connections to sprintlog."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Relay:
                 self._break(stream)
 
     def leave(self) -> None:
-        """Leave the output of the command's remaining processes to a separate process.
+        """Hand the output of the command's remaining processes over to a separate process.
 
         They may run for days. If there are no such processes, the keeper exits with
         sprintlog.
@@ -148,7 +148,7 @@ class Relay:
                 self._go_on(key.fd, events)
 
     def _wanted(self) -> dict[int, int]:
-        """Return the events to wait for; output is written before more of it is read."""
+        """Return the events to wait for; pending output is written before more is read."""
         wanted: dict[int, int] = {}
         for stream in self._streams:
             place = (stream.number, WRITE) if stream.left else (stream.reading, READ)
@@ -184,7 +184,7 @@ class Relay:
                 self._print(stream)
 
     def _print(self, stream: _Stream) -> None:
-        """Read the command's output, and write as much of it as currently possible."""
+        """Read the command's output, and write as much of it as is currently possible."""
         chunk = self._read(stream)
         if chunk is None:
             return
@@ -200,7 +200,7 @@ class Relay:
             self._write(stream)
 
     def _read(self, stream: _Stream) -> bytes | None:
-        """Return the output; None if none is available yet, empty bytes at the end."""
+        """Return the output; None if none is available yet, empty bytes at its end."""
         try:
             return os.read(stream.reading, CHUNK_BYTES)
         except BlockingIOError:
@@ -226,7 +226,7 @@ class Relay:
             self._break(stream)
 
     def _break(self, stream: _Stream) -> None:
-        """Signal the command that the reader has gone, as a broken pipe would."""
+        """Signal the command that its reader is gone, as a broken pipe would."""
         self._streams.remove(stream)
         stream.left.clear()
         if self._terminal is not None and stream.reading == self._terminal.master:
@@ -246,7 +246,7 @@ class Relay:
                 self._hear(stream.number, chunk)
 
     def _news(self) -> None:
-        """Handle a state change that the keeper reports."""
+        """Handle a state change reported by the keeper."""
         kind, number = self._keeper.read()
         if kind == EXITED:
             self._exit_code = number

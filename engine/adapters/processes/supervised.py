@@ -145,11 +145,11 @@ def run_kept(
     standard input. Its output goes to `output`, and its standard error to `errors` if that
     is passed. The descriptors in `held` stay open until the end. Raise
     `OutcomeUnknownError` if the program ended but its supervisor's answer has an unknown
-    format. `tick` is called every `TICK_SECONDS`, and `started` with the supervisor's
-    process id. `watch` is called with that id and whether the program has printed anything;
-    it returns the maximum number of seconds until its next call, or 0 to end the program.
-    An exception in this call, or a readable `stop`, ends the program: immediately, or with
-    SIGTERM and `stopping_seconds` to react.
+    format. `tick` is called every `TICK_SECONDS`, and `started` is called with the
+    supervisor's process id. `watch` is called with that id and with whether the program has
+    printed anything; it returns the maximum number of seconds until its next call, or 0 to
+    end the program. An exception in this call, or a readable `stop`, ends the program:
+    immediately, or with SIGTERM and `stopping_seconds` to react.
     """
     keep_ours()
     with ExitStack() as opened:
@@ -232,7 +232,7 @@ def _pipe(opened: ExitStack) -> tuple[FileIO, FileIO]:
 
 @contextmanager
 def _file_with(text: str) -> Iterator[int]:
-    """Yield a descriptor to read a text from; a pipe's capacity could block the writer."""
+    """Yield a descriptor from which to read text; writing to a full pipe could block."""
     # Imported here: a gate's script has no input.
     import tempfile
 
@@ -295,7 +295,7 @@ def _read(descriptor: int) -> bytes:
 
 
 def _drain(feeds: Mapping[FileIO, Output]) -> None:
-    """Read the rest of the pipes, at most one pipe's capacity each."""
+    """Read the rest of the pipes, at most one pipe's capacity from each."""
     for reading, feed in feeds.items():
         os.set_blocking(reading.fileno(), False)
         room = _PIPE_BYTES_MAX
@@ -306,7 +306,7 @@ def _drain(feeds: Mapping[FileIO, Output]) -> None:
 
 
 def _leave(supervisor: "subprocess.Popen[bytes]", ours: socket.socket) -> None:
-    """Release the supervisor; if it is still running, it ends all processes first."""
+    """Release the supervisor; if it is still running, it first ends all processes."""
     with suppress(OSError):
         ours.shutdown(socket.SHUT_WR)
     # The program may have stopped the supervisor.

@@ -1,13 +1,13 @@
 """Runs a program as a separate process, and ends all processes that the program started.
 
 `supervised.py` starts this process and sends it this source code and the order as one line
-of JSON; the answer is one line as well, with a format number. Both use a single socket as
-standard input and output, which, unlike a pipe, other processes cannot open by its number.
-Another byte requests the end of the program. On Linux, the supervisor is a subreaper and
-adopts the processes that the program leaves or hides, so that none escapes; elsewhere, it
-ends the program's process group. If the other end of the socket is closed, the parent has
-ended, and the supervisor ends all processes: immediately, or as gracefully as ordered. It
-uses only the standard library.
+of JSON; the answer is also one line, with a format number. Standard input and output are a
+single socket, which, unlike a pipe, other processes cannot open by its number. Another byte
+requests the end of the program. On Linux, the supervisor is a subreaper and adopts the
+processes that the program leaves or hides, so that none escapes; elsewhere, it ends the
+program's process group. If the other end of the socket is closed, the parent has ended, and
+the supervisor ends all processes: immediately, or as gracefully as ordered. It uses only
+the standard library.
 """
 
 import json
@@ -39,7 +39,7 @@ SET_CHILD_SUBREAPER, _SET_DUMPABLE, _SET_PDEATHSIG = 36, 4, 1
 
 
 class Supervisor:
-    """The program, and every process that has become the supervisor's child."""
+    """The program and every process that has become the supervisor's child."""
 
     def __init__(self) -> None:
         self.program = 0
@@ -73,7 +73,7 @@ class Supervisor:
     def wait(
         self, until: float, is_over: Callable[[], bool], *, though_abandoned: bool = False
     ) -> bool:
-        """Sleep until a condition holds; return False if the time is up first."""
+        """Sleep until a condition holds; return False if the time runs out first."""
         heard = [self._wake] if though_abandoned else [self._wake, CONTROL]
         while True:
             if is_over():
@@ -143,7 +143,7 @@ class Supervisor:
         return True
 
     def _reap(self) -> bool:
-        """Reap the children that have ended; return whether others remain."""
+        """Reap the children that have ended; return whether any others remain."""
         for _ in range(REAPED_AT_ONCE):
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -163,8 +163,8 @@ class Supervisor:
 def keep(order: Order) -> dict[str, Any] | None:
     """Run a program within a time limit, and end its remaining processes.
 
-    Return the result, or None if the program was ended early, because its result is unknown
-    then.
+    Return the result, or None if the program was ended early, because the result is then
+    unknown.
     """
     supervisor = Supervisor()
     began = time.monotonic()

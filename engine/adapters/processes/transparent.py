@@ -38,10 +38,10 @@ def start_transparently(
     hear: Hear,
     signals: WaitingSignals,
 ) -> Relay:
-    """Start a command; call `run` on the returned object to wait for its end.
+    """Start a command; call `run` on the returned object to wait for the command to end.
 
     If the command cannot be started, its exit code is 127 or 126, as in a shell. Raise
-    `OSError` if no further process can be started.
+    `OSError` if no more processes can be started.
     """
     ways = _ways()
     streams = _streams(ways)
@@ -101,7 +101,7 @@ def _ways_on_a_terminal(joined: bool) -> _Ways:
 
 
 def _streams(ways: _Ways) -> dict[int, int]:
-    """Return the descriptors for the command's standard streams that are not inherited."""
+    """Return the descriptors for the standard streams that the command does not inherit."""
     streams = {number: writing for number, (_, writing) in ways.pipes.items()}
     if (terminal := ways.terminal) is not None:
         streams[OUT] = terminal.slave

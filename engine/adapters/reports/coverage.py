@@ -1,8 +1,8 @@
 """Coverage reports: LCOV, coverage.py's JSON, Cobertura, Clover and JaCoCo.
 
 Supported are LCOV files from lcov, coverage.py, istanbul, vitest and cargo-llvm-cov,
-Cobertura XML from coverage.py, istanbul, vitest and gcovr, and the JSON of `coverage json`
-in versions 5 to 7. Clover and JaCoCo reports contain the totals.
+Cobertura XML from coverage.py, istanbul, vitest and gcovr, and the JSON output of
+`coverage json` in versions 5 to 7. Clover and JaCoCo reports contain the totals.
 """
 
 import re
@@ -29,7 +29,7 @@ class _Source:
         self.stated = {b"F": 0, b"H": 0}
 
     def counts(self) -> tuple[int, int]:
-        """Return covered and total lines; stated totals are used only without line data."""
+        """Return covered and total lines; the totals in the report are only a fallback."""
         if self.seen:
             return len(self.hit), len(self.seen)
         return self.stated[b"H"], self.stated[b"F"]
@@ -100,7 +100,7 @@ class _CoverageJson(msgspec.Struct):
 
 
 def read_coverage_py(report: Report) -> Found:
-    """Return the stated coverage, including branches if they were measured."""
+    """Return the reported coverage, including branches if they were measured."""
     document = decode(report, _CoverageJson)
     totals, percentage = document.totals, document.totals.percent_covered
     counts = totals.covered_lines, totals.num_statements
@@ -120,7 +120,7 @@ def read_cobertura(report: Report) -> Found:
 
 
 class _CountedLines:
-    """The lines in a Cobertura report; a line in two classes counts once."""
+    """The lines in a Cobertura report; a line that belongs to two classes counts once."""
 
     def __init__(self, report: Report) -> None:
         self.root: Attributes = {}
@@ -160,7 +160,7 @@ class _CountedLines:
         self._open.pop()
 
     def totals(self) -> tuple[int | None, int | None]:
-        """Return the stated totals, otherwise the line counts; None if both are missing."""
+        """Return the reported totals, or else the line counts; None if both are missing."""
         names = ("lines-covered", "lines-valid")
         if all(name in self.root for name in names):
             covered, total = (self._report.counted(self.root[n], n) for n in names)
@@ -171,7 +171,7 @@ class _CountedLines:
         return (sum(seen), len(seen)) if seen else (None, None)
 
     def percentage(self, covered: int | None, total: int | None) -> float | None:
-        """Return the percentage of covered lines that the report states."""
+        """Return the percentage of covered lines, as given in the report."""
         rate = self._rate()
         if rate is None or total == 0:
             return None
@@ -218,12 +218,12 @@ _JACOCO = _Shape(
 
 
 def read_clover(report: Report) -> Found:
-    """Return the statement coverage, as stated by Clover, PHPUnit and istanbul."""
+    """Return the statement coverage, as reported by Clover, PHPUnit or istanbul."""
     return _read(report, _CLOVER)
 
 
 def read_jacoco(report: Report) -> Found:
-    """Return the line coverage that JaCoCo states for the complete report."""
+    """Return the line coverage that JaCoCo reports for all code."""
     return _read(report, _JACOCO)
 
 

@@ -1,6 +1,6 @@
 """Reports from linters and type checkers: SARIF, tsc, Ruff, mypy and ESLint.
 
-Linters for many languages write SARIF 2; results are counted over all runs. tsc and mypy
+Linters for many languages write SARIF 2; results are counted across all runs. tsc and mypy
 print plain text (`tsc --pretty false`). With `--output json`, mypy prints JSON lines, mixed
 with plain text if it aborts, and an empty line if there are no errors.
 """
@@ -129,8 +129,8 @@ def _failure(invocation: _Invocation) -> Iterator[_Level]:
 def read_tsc(report: Report) -> Found:
     """Return the number of type errors; reject lines that tsc does not print.
 
-    A file without errors must state that there are none: the empty output of a clean run
-    could also mean that tsc never ran.
+    A file without errors must state that there are none, because the empty output of a
+    clean run could also mean that tsc never ran.
     """
     errors, stated = 0, -1
     for number, line in report.lines():

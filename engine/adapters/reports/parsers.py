@@ -28,7 +28,7 @@ _MISSING = object()
 
 
 class Counted(msgspec.Struct):
-    """An object whose fields are ignored because it is only counted."""
+    """An object that is only counted, so its fields are ignored."""
 
 
 def decode(report: Report, shape: type[T]) -> T:
@@ -86,7 +86,7 @@ def _key_there_twice(content: bytes) -> str | None:
 
 
 def _where(message: str) -> tuple[str, str | None]:
-    """Return a msgspec message without its path, and the path."""
+    """Split a msgspec message into the message itself and the path in it."""
     found = _PATH.fullmatch(message)
     if found is None:
         return message, None

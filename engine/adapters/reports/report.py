@@ -30,7 +30,7 @@ REPORTS_MAX = 100
 
 
 class Coverage(NamedTuple):
-    """The numbers of covered and total lines, and the percentage of covered ones."""
+    """The numbers of covered and total lines, and the percentage of covered lines."""
 
     covered: int | None
     total: int | None
@@ -101,7 +101,7 @@ class Report(NamedTuple):
     def source(self, name: str, roots: Sequence[str] = ()) -> str:
         """Return a source file's path relative to the folder, or its absolute path.
 
-        The result is the same for all reports on a file. A relative name is resolved
+        The result is the same for all reports about a file. A relative name is resolved
         against the report's root if the report names exactly one root, otherwise against
         the folder.
         """

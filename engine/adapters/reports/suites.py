@@ -1,7 +1,7 @@
 """Test results in JSON or text: Jest, Vitest, Playwright, Go, Cargo and TAP.
 
 Each test case counts once. A suite, file or run that only summarizes cases counts as one
-failed test if it failed without a failed case; otherwise it is not a test.
+failed test if it failed although none of its cases failed; otherwise it is not a test.
 """
 
 import re
@@ -19,7 +19,7 @@ Tally = Counter[Kind]
 
 
 def failed_at_least_once(tests: Tally) -> None:
-    """Count one failed test if no counted test has failed."""
+    """Count one failed test if none of the counted tests failed."""
     tests["failed"] = max(1, tests["failed"])
 
 
@@ -169,7 +169,7 @@ def read_go_test(report: Report) -> Found:
 
 
 def _tally_of(states: Mapping[str, str]) -> Tally:
-    """Count a package's tests, without tests that only summarize subtests."""
+    """Count a package's tests, excluding tests that only summarize subtests."""
     tests = Tally()
     after = failed_after = ""
     # Subtests directly follow their test, before any other name with the same prefix.
@@ -205,7 +205,7 @@ class _CargoEvent(msgspec.Struct):
 
 
 def read_cargo_test(report: Report) -> Found:
-    """Return the test counts over all programs; reject incomplete results."""
+    """Return the test counts across all programs; reject incomplete results."""
     tests, programs = Tally(), 0
     running: int | None = None
     for number, event in _cargo_events(report):

@@ -1,7 +1,7 @@
 """Test results in XML: JUnit (including pytest, Vitest and Surefire), NUnit 3 and TRX.
 
-Test cases are counted; a case whose teardown fails is one test. A suite's stated totals are
-used if it contains no cases, or for failures that its cases do not show.
+Test cases are counted; a case whose teardown fails is one test. A suite's reported totals
+are used if it contains no cases, or for failures that its cases do not show.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _SKIPPED_WORDS = ("skipped", "notrun", "disabled", "ignored")
 
 
 def read_junit(report: Report) -> Found:
-    """Return the test counts; raise `InvalidInputError` unless it is a JUnit report."""
+    """Return the test counts; raise `InvalidInputError` unless this is a JUnit report."""
     cases = _JUnitCases(report)
     walk(report, start=cases.start, end=cases.end)
     passed = cases.count - cases.failed - cases.skipped
@@ -121,7 +121,7 @@ class _JUnitCases:
 
 
 def _tool(root: Attributes) -> str | None:
-    """Return the test runner that a root element names, such as `pytest` or `vitest`."""
+    """Return the test runner named by a root element, such as `pytest` or `vitest`."""
     word = root.get("name", "").removesuffix(" tests")
     return word if word in ("jest", "pytest", "vitest") else None
 
@@ -196,7 +196,7 @@ class _DotnetCases:
             self.tests[kind] += 1
 
     def kind_of(self, attributes: Attributes) -> Kind:
-        """Return the result of a case or a summary; a missing outcome counts as failed."""
+        """Return the outcome of a case or a summary; a missing outcome counts as failed."""
         outcome = attributes.get(self._shape.outcome, "Failed")
         if (kind := _KINDS.get(outcome)) is None:
             field = self._shape.outcome

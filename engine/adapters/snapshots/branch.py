@@ -1,7 +1,7 @@
 """Creates a branch with a snapshot's files in the user's repository.
 
-Only the branch and its objects are written: the objects are added as one pack, the branch
-is created only if it does not exist, and no work tree, index or hook is used.
+Only the branch and its objects are written. The objects are added as one pack, and the
+branch is created only if it does not exist. No work tree, index or hook is used.
 """
 
 import os
@@ -51,7 +51,7 @@ def entries_kept(
     their_blob: Blob,
     our_blob: Blob,
 ) -> tuple[dict[str, HeadEntry], list[LeftOut]]:
-    """Return a commit's entries to keep in a snapshot's branch, and remarks on paths.
+    """Return a commit's entries to keep in a snapshot's branch, and remarks about paths.
 
     `own` contains files and folders that no snapshot includes.
     """
@@ -83,7 +83,7 @@ def entries_kept(
 def _in_another_form(
     entry: TreeEntry, known: HeadEntry, *, their_blob: Blob, our_blob: Blob
 ) -> tuple[HeadEntry | None, str | None]:
-    """Return git's entry for a file that git stores differently, and a remark."""
+    """Return git's entry for a file that git stores in another form, and a remark."""
     if entry.is_link or known.mode not in FILE_MODES or known.oid == entry.oid:
         return None, None
     theirs, ours = their_blob(known.oid), our_blob(entry.oid)
@@ -113,7 +113,7 @@ def make_branch(
     Return that commit, and the paths that differ from the snapshot. The commit's parent is
     the commit that is checked out, if any; its entries are used for the paths that the
     snapshot omitted and for `own` paths, which are not reported. Raise `RefusedError` if
-    the name is invalid or exists, or if there is no repository.
+    the name is invalid or already exists, or if there is no repository.
     """
     directory = git_directory(root / ".git")
     if directory is None:
@@ -177,7 +177,7 @@ def _tree_of(store: Store, commit: str) -> str:
 
 
 def _head(theirs: Git) -> str:
-    """Return the commit that is checked out; empty if there is no commit yet."""
+    """Return the commit that is checked out, or an empty string without a commit."""
     try:
         return theirs.run("rev-parse", "--verify", "-q", "HEAD^{commit}").decode().strip()
     except GitError:
@@ -221,7 +221,7 @@ def _tree_with(
 
 
 def _hand_over(store: Store, tree: str, head: str, objects: Path) -> None:
-    """Add a tree and its missing objects to another repository, as one pack.
+    """Add a tree and its missing objects to another repository as one pack.
 
     The other repository's settings are not read.
     """

@@ -64,8 +64,8 @@ def take(
 ) -> TakenSnapshot:
     """Take a snapshot of the files below a root; the lock must be held.
 
-    With `last`, the id of the last snapshot's content, no snapshot is taken if no file
-    appears to have changed since; the returned commit is then empty.
+    `last` is the id of the last snapshot's content. If it is passed and no file appears to
+    have changed since, no snapshot is taken, and the returned commit is empty.
 
     `also` contains paths that are included regardless of their size, `marked` paths whose
     state is recorded although they are included, `without` ignored folders, and `own` paths
@@ -184,7 +184,8 @@ class _Taker(msgspec.Struct):
 def _read(root: int, path: str, size: int, quiet: Quiet) -> tuple[Stat, bytes]:
     """Return a file's stat and bytes; for a link, the bytes are its target.
 
-    The stat of a file that might change without a new stat has no valid time.
+    If the file might change without a change in its stat, the returned stat has no valid
+    time.
     """
     folder, _, name = path.rpartition("/")
     with opened_below(root, folder) as inner:
@@ -229,7 +230,7 @@ def make_commit(
 ) -> tuple[str, str]:
     """Create a snapshot by applying changes to another snapshot's content, if any.
 
-    Return the ids of the snapshot and its content.
+    Return the snapshot's id and the id of its content.
     """
     # The commit contains its ref's name, so that two snapshots never share a commit.
     name = uuid4().hex.encode()

@@ -29,7 +29,7 @@ class LeftOut(NamedTuple):
 
 
 def stat_of(status: os.stat_result) -> Stat:
-    """Return the fields of a status that change with the file."""
+    """Return the fields of a status that change when the file changes."""
     return status.st_mode, status.st_size, status.st_ctime_ns, status.st_ino
 
 
@@ -166,7 +166,7 @@ def decode(stored: bytes) -> Manifest:
 def assemble(
     commit: str, tree: Iterable[tuple[str, str, str, int]], manifest: Manifest
 ) -> Snapshot:
-    """Return a snapshot from its git tree (path, git mode, id, size) and manifest."""
+    """Return a snapshot from its manifest and its git tree (path, git mode, id, size)."""
     usual = (stat.S_IFREG | manifest.file_mode, stat.S_IFREG | manifest.program_mode)
     modes = dict(zip(GIT_MODES, (*usual, stat.S_IFLNK), strict=True))
     files = {path: TreeEntry(modes[mode], oid, size) for path, mode, oid, size in tree}

@@ -1,8 +1,8 @@
 """A cache of file stats from the last snapshot, so that only changed files are read.
 
-Without the cache, or if it is damaged, every file is read again. A stat is trusted only if
-any later write would change it. A write through a memory map updates the time only if the
-page was clean, and almost never on a memory file system. Therefore, files that are open for
+If the cache is missing or damaged, every file is read again. A stat is trusted only if any
+later write would change it. A write through a memory map updates the time only if the page
+was clean, and almost never on a memory file system. Therefore, files that are open for
 writing are not trusted; if leases cannot detect that, their pages are flushed first; on
 memory file systems, no file is trusted. A restored file's pages were synced before the file
 was put in place.
@@ -36,7 +36,7 @@ _STORED = tuple[str, dict[bytes, Stat]]
 
 
 class Known(NamedTuple):
-    """A snapshot's tree, and the stats of its files at that time."""
+    """A snapshot's tree, and the stats of its files when it was taken."""
 
     tree: str
     """The id of the snapshot's git tree; empty if unknown."""
@@ -93,9 +93,9 @@ def cache_of(folder: Path, root: Path) -> Path:
 def settled(one: Stat, now_ns: int, *, is_local: bool) -> Stat:
     """Return a file's stat, marked as changed if a later change could go unnoticed.
 
-    A file that changed just before `now_ns` may change again with the same timestamp. The
-    times of `is_local` files come from this system's clock, with the precision that they
-    show.
+    A file that changed just before `now_ns` may change again with the same timestamp. If
+    `is_local` is true, the time comes from this system's clock, with the precision that it
+    shows.
     """
     mode, size, changed_ns, inode = one
     margin = TICK_NS if is_local and changed_ns % 1_000_000 else SETTLED_NS
@@ -124,7 +124,7 @@ def save_restored(
     """Save the stats of a restored snapshot's files.
 
     Only files that were `placed`, or were already `present` with the same content, are
-    known: a restore leaves some of the snapshot's files unchanged.
+    saved: a restore leaves some of the snapshot's files unchanged.
     """
     before = load(cache).files
     looked = {
@@ -149,8 +149,8 @@ class RestoredStats:
     def end_batch(self) -> None:
         """Record that all drafts are synced but none has been put in place yet.
 
-        Their pages are clean, so the next write updates the time, even through a memory
-        map.
+        Their pages are clean, so the next write updates the time, even if it is made
+        through a memory map.
         """
         now_ns, is_local = time.time_ns(), self._quiet.is_local
         for path, draft in self.drafts.items():

@@ -1,4 +1,4 @@
-"""Lists a work tree's files, without those that git ignores.
+"""Lists a work tree's files, except those that git ignores.
 
 Each folder is opened relative to its parent, so that a folder replaced by a link cannot
 lead out of the tree; only names and stats are read. Git determines the ignored files from
@@ -43,7 +43,7 @@ def unseen(git: Git, root: Path) -> tuple[frozenset[str], str | None]:
     """Return the paths below a root that git ignores, and a problem or None.
 
     Folders end with a slash. A tracked file is never ignored. If the list of tracked files
-    cannot be read, the problem describes the reason.
+    cannot be read, the problem states the reason.
     """
     top, index, exclude, objects = _repository(root)
     call = ["ls-files", "-z", "--others", "--ignored", "--directory", "--exclude-standard"]
@@ -76,17 +76,17 @@ def unseen(git: Git, root: Path) -> tuple[frozenset[str], str | None]:
 
 
 def matcher(patterns: Iterable[str]) -> re.Pattern[str] | None:
-    """Return a regular expression for path patterns; None without patterns.
+    """Return a regular expression for path patterns, or None if there are none.
 
-    A pattern is a path from the root; `*` and `?` match within one name, `**` matches any
-    number of folders, and a folder's name matches everything in the folder.
+    A pattern is a path from the root; `*` and `?` match within a single name, `**` matches
+    any number of folders, and a folder's name matches everything in the folder.
     """
     made = "|".join(f"(?:{_translated(pattern)}(?:/.*)?)" for pattern in patterns)
     return re.compile(made, re.DOTALL) if made else None
 
 
 def may_lead_to(patterns: Iterable[str], folder: str) -> bool:
-    """Return whether any path in a folder can match one of the patterns."""
+    """Return whether any path in a folder could match one of the patterns."""
     depth = folder.count("/") + 1
     for pattern in patterns:
         parts = pattern.strip("/").split("/")
@@ -149,7 +149,7 @@ def list_tree(root: Path, wanted: WantedPaths) -> Listing:
 
 
 def refusal(path: str, error: OSError) -> str:
-    """Return why a file is unreadable; raise `RefusedError` if the disk failed.
+    """Return the reason why a file is unreadable; raise `RefusedError` for a disk failure.
 
     A file without read permission is omitted, but a disk error makes the listing
     unreliable.
@@ -175,7 +175,7 @@ class _Lister:
         self._hold_own = parents_of(wanted.own)
 
     def walk(self, descriptor: int, prefix: str, *, depth: int, is_taken: bool) -> bool:
-        """List an open folder and return True; return False if it is a repository.
+        """List an open folder and return True, or return False if it is a repository.
 
         In an ignored folder, only requested files are listed.
         """

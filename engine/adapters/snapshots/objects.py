@@ -1,7 +1,7 @@
 """Reads a repository's objects, and verifies them against their ids.
 
-Git does not verify most objects that it reads, so a flipped bit on the disk would change a
-user's file.
+Git does not verify most of the objects that it reads, so a flipped bit on the disk would
+change a user's file.
 """
 
 import subprocess
@@ -21,7 +21,7 @@ class DamagedError(GitError):
 
 
 class Objects:
-    """Reads the objects in one repository through git processes."""
+    """Reads the objects in a repository through git processes."""
 
     def __init__(self, git: Git, ahead: Iterable[str] = ()) -> None:
         self._git = git
@@ -77,7 +77,7 @@ class Objects:
         return _answer(process.stdout)
 
     def _next(self, oid: str) -> tuple[bytes, bytes]:
-        """Return an object that was requested ahead, skipping unused ones before it."""
+        """Return an object that was requested in advance, skipping unused earlier ones."""
         if self._stream is None:
             with TemporaryFile() as asked:
                 asked.writelines(f"{one}\n".encode() for one in reversed(self._ahead))
@@ -107,8 +107,8 @@ def blobs_of(
 ) -> Iterator[Callable[[str], bytes]]:
     """Yield a function that returns a repository's blobs by id.
 
-    Ids in `ahead` are read faster if they are requested in that order; blobs in `known` are
-    not read.
+    Blobs in `ahead` are read faster if they are requested in that order; blobs in `known`
+    are not read.
     """
     with closing(Objects(git, [oid for oid in ahead if oid not in known])) as objects:
         yield lambda oid: known[oid] if oid in known else objects.blob(oid)

@@ -40,7 +40,7 @@ class FileSystem:
         return self._syncfs is None or device != self._device
 
     def sync(self) -> None:
-        """Make all written data durable, if the system has a call for this."""
+        """Make all written data durable, if there is a system call for this."""
         if self._syncfs is not None and (code := self._syncfs(self._root)):
             if code != errno.ENOSYS:
                 raise cut_short("", OSError(code, os.strerror(code)))
@@ -48,9 +48,9 @@ class FileSystem:
 
     @contextmanager
     def synced_behind(self, *, is_only: bool) -> Iterator[None]:
-        """Sync data written before the block while the block runs.
+        """While the block runs, sync the data written before it.
 
-        With `is_only`, the block has nothing to do, so no thread is started.
+        If `is_only` is true, the block does nothing, so no thread is started.
         """
         if is_only or self._syncfs is None:
             self.sync()
@@ -66,7 +66,7 @@ class FileSystem:
 
 
 def cut_short(path: str, error: OSError) -> RefusedError:
-    """Return the error for a restore that was interrupted by a system problem."""
+    """Return the error for a restore that was interrupted by a system error."""
     said = os.fsencode(path).decode(errors="backslashreplace") or "the work tree"
     return RefusedError(
         f"cannot restore {said}: {error.strerror}",
@@ -94,7 +94,7 @@ def look_of(found: os.stat_result) -> tuple[int, int, int]:
 
 
 def status_of(descriptor: int, name: str) -> os.stat_result | None:
-    """Return the status of an entry in an open folder, or None if there is none."""
+    """Return the status of an entry in an open folder, or None if it is missing."""
     try:
         return os.stat(name, dir_fd=descriptor, follow_symlinks=False)
     except FileNotFoundError:
@@ -102,7 +102,7 @@ def status_of(descriptor: int, name: str) -> os.stat_result | None:
 
 
 def kind_of(descriptor: int, name: str) -> int | None:
-    """Return the type of an entry in an open folder, or None if there is none."""
+    """Return the type of an entry in an open folder, or None if it is missing."""
     found = status_of(descriptor, name)
     return None if found is None else stat.S_IFMT(found.st_mode)
 
@@ -129,7 +129,7 @@ def content_of(descriptor: int, name: str, kind: int) -> bytes:
 
 
 def make_folder(descriptor: int, name: str) -> None:
-    """Create a folder, unless the name exists."""
+    """Create a folder unless the name already exists."""
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=descriptor)
 
@@ -159,7 +159,7 @@ def create(
 
 
 def put(descriptor: int, draft: str, name: str) -> bool:
-    """Rename a draft to its final name; return False if that name exists."""
+    """Rename a draft to its final name, or return False if that name already exists."""
     if (rename := system_call("renameat2")) is not None:
         names = os.fsencode(draft), os.fsencode(name)
         code = rename(descriptor, names[0], descriptor, names[1], RENAME_NOREPLACE)
@@ -210,7 +210,7 @@ def check_free(target: Path) -> None:
 def extract(
     snapshot: Snapshot, plan: PlacementPlan, target: Path, blob: Callable[[str], bytes]
 ) -> None:
-    """Create a folder with a plan's files; it gets its name only when complete.
+    """Create a folder with a plan's files; it gets its final name only when complete.
 
     Raise `RefusedError` if the path exists, or if the file system does not distinguish two
     of the names.

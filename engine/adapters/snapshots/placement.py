@@ -1,8 +1,8 @@
 """Puts files in place one at a time, without losing contents that are not stored elsewhere.
 
 The process may be killed after any step: the next process repeats all steps, and completed
-ones have no effect. A displaced file is checked before it is removed. Links to folders are
-not followed.
+steps have no further effect. A displaced file is checked before it is removed. Links to
+folders are not followed.
 """
 
 import errno
@@ -53,7 +53,7 @@ NO_STATS: Mapping[str, Stat] = MappingProxyType({})
 
 
 class Kept(NamedTuple):
-    """A displaced file whose contents were not in the store, and the copy that was kept."""
+    """The copy kept of a displaced file whose contents were not in the store."""
 
     path: str
     copy: str
@@ -81,12 +81,12 @@ def place(
     is_new: bool = False,
     known: Mapping[str, Stat] = NO_STATS,
 ) -> PlacedFiles:
-    """Carry out a plan below a root; displaced files without a copy go to `keep_in`.
+    """Carry out a plan below a root; displaced files not stored elsewhere go to `keep_in`.
 
     Raise `DamagedError` if a file's contents are damaged; with `leaves_damaged`, skip that
-    file instead. `is_new` states that no step of the plan has been carried out before. Then
-    a file whose stat equals the one in `known` has the same contents as in the snapshot
-    that was taken first.
+    file instead. If `is_new` is true, no step of the plan has been carried out before, so a
+    file whose stat equals the one in `known` has the same contents as in the snapshot that
+    was taken first.
     """
     with opened(root) as descriptor, ExitStack() as held:
         quiet = Quiet(root)
@@ -150,7 +150,7 @@ class _Placer(msgspec.Struct):
         return PlacedFiles(written, removed, self.kept, self.skipped, self.files.stats)
 
     def _guarded(self, path: str, do: Callable[[int, str, str], str | None]) -> bool:
-        """Run an operation in a path's folder; record the path as skipped if it fails."""
+        """Run an operation in a path's folder; if it fails, record the path as skipped."""
         folder, _, name = path.rpartition("/")
         # Only a file that the plan removes may be missing.
         may_be_gone = do == self._remove
@@ -177,7 +177,7 @@ class _Placer(msgspec.Struct):
         return problem is None
 
     def _next_batch(self, paths: list[str]) -> list[str]:
-        """Remove and return the next paths, up to the number that is synced together."""
+        """Remove and return the next paths, up to the number that are synced together."""
         size = 0
         batch: list[str] = []
         while paths and len(batch) < BATCH_FILES and size < BATCH_BYTES:
@@ -200,7 +200,7 @@ class _Placer(msgspec.Struct):
         return self.open
 
     def _has_lost_folder(self) -> bool:
-        """Return whether the open folder was removed; another folder may have its name."""
+        """Return whether the open folder was removed, even if another now has its name."""
         if self.open is None or os.fstat(self.open[1]).st_nlink:
             return False
         self.open = None
@@ -330,7 +330,7 @@ class _Placer(msgspec.Struct):
         found: os.stat_result,
         seen: os.stat_result | None,
     ) -> bool:
-        """Return whether the store contains the contents of a displaced file or a draft."""
+        """Return whether the store contains the contents of a displaced file or draft."""
         before = self.known.get(path)
         # The exchange updates only the change time.
         if seen and stat_of(seen) == before and look_of(found) == look_of(seen):

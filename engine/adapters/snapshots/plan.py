@@ -14,7 +14,7 @@ IN_THE_WAY = "in the way, and could not be saved"
 
 
 class PlacementPlan(NamedTuple):
-    """The changes from the current files to a snapshot's files."""
+    """The changes that turn the current files into a snapshot's files."""
 
     writes: dict[str, TreeEntry]
     removals: list[str]
@@ -52,11 +52,11 @@ def plan(
     alone: Collection[str] = (),
     ignored: Collection[str] = (),
 ) -> PlacementPlan:
-    """Return the changes from one snapshot's files to another's.
+    """Return the changes that turn one snapshot's files into another's.
 
-    `paths` restricts them to some files and folders. Files and folders in `alone` are never
-    changed; those in `ignored`, such as files that git ignored when the snapshot was taken,
-    are never removed.
+    `paths` restricts the changes to the given files and folders. Files and folders in
+    `alone` are never changed; those in `ignored`, such as files that git ignored when the
+    snapshot was taken, are never removed.
     """
     unseen = wanted.unseen.union(ignored)
     is_asked_for = meant(paths)
@@ -160,7 +160,7 @@ def reverse(plan: PlacementPlan, before: Snapshot) -> PlacementPlan:
 
 
 def against(plan: PlacementPlan, present: Snapshot) -> PlacementPlan:
-    """Return the part of a plan that remains to be done, given the current files."""
+    """Return the part of a plan that is still to be done, given the current files."""
     stuck = _stuck(plan.writes, present)
     writes = {
         path: entry

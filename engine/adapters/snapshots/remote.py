@@ -1,7 +1,7 @@
 """A git remote through which machines share snapshots, each under its own id.
 
-The remote is not trusted: a snapshot is accepted only if it has the id in the log, which
-guarantees its contents. Only git and ssh are run, without hooks; only https and ssh
+The remote is not trusted: a snapshot is accepted only if it has the id recorded in the log,
+which guarantees its contents. Only git and ssh are run, without hooks; only https and ssh
 addresses are allowed, because a local repository would apply its own settings.
 """
 
@@ -41,7 +41,7 @@ _PASSED_ON = (
 
 
 def check_remote(url: str) -> None:
-    """Raise `InvalidInputError` unless this is an allowed remote address."""
+    """Raise `InvalidInputError` unless the remote's address is allowed."""
     if _WITH_PASSWORD.match(url):
         raise InvalidInputError(
             "the address must not contain a password",
@@ -80,7 +80,7 @@ class Remote:
         return len(specs)
 
     def forget(self, commits: Iterable[str]) -> None:
-        """Delete snapshots' refs from the remote; its git removes the objects later."""
+        """Delete the snapshots' refs from the remote; its git removes the objects later."""
         specs = [f":{SHARED}{commit}" for commit in sorted({*commits} & self.held())]
         if specs:
             self._call("push", "--quiet", "--no-verify", "--", self.url, *specs)
@@ -89,7 +89,7 @@ class Remote:
         """Fetch a snapshot into the store; the lock must be held.
 
         Raise `NotFoundError` if the remote does not have the snapshot, and
-        `UnreadableError` if the remote sends another one.
+        `UnreadableError` if the remote sends a different one.
         """
         if not _ID.fullmatch(commit) or commit not in self.held():
             raise NotFoundError(f"{self.url} holds no snapshot {commit[:40]}")

@@ -30,7 +30,7 @@ _REF = re.compile(rb"[0-9a-f]{40}\n")
 
 
 class Unsound(NamedTuple):
-    """A file in the store that was damaged or changed."""
+    """A file in the store that has been damaged or changed."""
 
     path: Path
     what: str
@@ -39,7 +39,7 @@ class Unsound(NamedTuple):
 def unsound(folder: Path, *, bytes_max: int | None = None) -> list[Unsound]:
     """Return a store's damaged files, ignoring files that have since been deleted.
 
-    With `bytes_max`, only a random selection of packs is checked if there are more bytes.
+    If the packs are larger than `bytes_max`, only a random selection of them is checked.
     """
     found = [*_small(folder)]
     packs = sorted((folder / "objects" / "pack").glob("*.pack"))
@@ -104,7 +104,7 @@ def _problem_of(pack: Path) -> str | None:
 
 
 def _ending(path: Path) -> bytes:
-    """Return a file's last bytes if they are the checksum of the rest, or empty bytes."""
+    """Return a file's final checksum if it matches the other bytes, or empty bytes."""
     with _reading(path) as file:
         left = os.fstat(file.fileno()).st_size - _SUM
         counted, content = sha1(usedforsecurity=False), b""
@@ -144,7 +144,7 @@ def _index_anew(git: Git, pack: Path) -> bool:
 
 
 def _whole_objects(git: Git, objects: Objects, pack: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the intact objects in a pack, in the format of loose objects."""
+    """Yield the intact objects in a pack, in loose-object format."""
     listed = b""
     if (index := _read(pack.with_suffix(".idx"))) is not None:
         try:
@@ -172,7 +172,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return a file's bytes; empty if the disk cannot read it, None if it is missing."""
+    """Return a file's bytes; empty if the disk cannot read them, None if it is missing."""
     try:
         with _reading(path) as file:
             return file.read()

@@ -154,7 +154,7 @@ class Store:
         return self.git.run("rev-parse", f"{commit}^{{tree}}").decode().strip()
 
     def unseen(self, commits: Iterable[str]) -> frozenset[str]:
-        """Return the paths that git ignored in the stored ones of the given snapshots."""
+        """Return all paths that git ignored in the given snapshots, if these are stored."""
         taken = self.aliases()
         wanted = [taken.get(one, one) for one in commits if _ID.fullmatch(one)]
         given = "".join(f"{commit}:{MANIFEST}\n" for commit in wanted).encode()
@@ -165,11 +165,11 @@ class Store:
         return frozenset(map(os.fsdecode, ignored))
 
     def unsound(self, *, bytes_max: int | None = None) -> list[Unsound]:
-        """Return the store's files that were damaged or changed."""
+        """Return the store's files that have been damaged or changed."""
         return unsound(self.git.folder, bytes_max=bytes_max) if self.exists else []
 
     def damaged(self, oids: Iterable[str], keep: Collection[str] = ()) -> set[str]:
-        """Read all these blobs; return the ids of those that are missing or damaged.
+        """Read all the given blobs; return the ids of those that are missing or damaged.
 
         Blobs in `keep` remain in memory for `blobs`, up to a limit, until the next call.
         """
@@ -189,7 +189,7 @@ class Store:
     def mend(self) -> None:
         """Move damaged files aside and save their intact parts; the lock must be held.
 
-        The next snapshot reads the complete tree, and so stores lost objects again.
+        The next snapshot reads the complete tree, so it stores lost objects again.
         """
         self._read.clear()
         for known in self.folder.glob("known-*"):
@@ -197,7 +197,7 @@ class Store:
         mend(self.git, self.folder / ASIDE)
 
     def aliases(self) -> dict[str, str]:
-        """Return the replacements of old snapshots, by the old ids."""
+        """Return a mapping from the ids of replaced snapshots to their replacements."""
         listed = self.git.run("for-each-ref", "--format=%(refname) %(objectname)", ALIASES)
         found = (line.split(" ", 1) for line in listed.decode().splitlines())
         return {name.removeprefix(ALIASES): commit for name, commit in found}
@@ -209,7 +209,7 @@ class Store:
             self.git.run("update-ref", f"{ALIASES}{old}", other)
 
     def hold(self, commits: Iterable[str]) -> None:
-        """Recreate the missing refs of snapshots; the lock must be held."""
+        """Recreate the snapshots' missing refs; the lock must be held."""
         listed = self.snapshots()
         lost = sorted({commit for commit in commits if commit not in listed})
         with closing(Objects(self.git)) as objects:
@@ -221,7 +221,7 @@ class Store:
     def blobs(
         self, ahead: Iterable[str] = ()
     ) -> AbstractContextManager[Callable[[str], bytes]]:
-        """Return a context that yields a function from ids to blobs.
+        """Return a context that yields a function mapping ids to blobs.
 
         Blobs in `ahead` are read faster if they are requested in that order.
         """
@@ -259,7 +259,7 @@ class Store:
         self.git.run("prune", "--expire=now")
 
     def _repack_what_is_there(self) -> None:
-        """Repack all readable objects into one pack, even though some are missing."""
+        """Repack all readable objects into one pack, even if some objects are missing."""
         self.drop([commit for commit in self.snapshots() if not self._can_be_read(commit)])
         call = ("rev-list", "--objects", "--missing=print", "--all")
         listed = self.git.run(*call).splitlines()
@@ -280,7 +280,7 @@ class Store:
         return True
 
     def _unlock(self) -> None:
-        """Remove locks left by a killed git; the store's lock excludes other users."""
+        """Remove locks left by a killed git; the store's own lock excludes other users."""
         for left in (
             *self.git.folder.glob("*.lock"),
             *self.git.folder.glob("refs/**/*.lock"),
@@ -288,7 +288,7 @@ class Store:
             left.unlink(missing_ok=True)
 
     def gather(self) -> None:
-        """Combine packs if there are many; the lock must be held."""
+        """Combine the packs if there are many; the lock must be held."""
         packs = list((self.git.folder / "objects" / "pack").glob("*.pack"))
         if len(packs) > PACKS_MAX:
             self.git.run("repack", "--geometric=2", "-d", "-q")
@@ -337,7 +337,7 @@ def changes_between(git: Git, pairs: Iterable[Pair]) -> dict[Pair, list[PathChan
 
 
 def _trees(git: Git, commits: set[str]) -> dict[str, str]:
-    """Return the trees of the commits that exist, by commit."""
+    """Return the trees of those commits that exist, by commit."""
     names = sorted(commits)
     if not names:
         return {}

@@ -1,4 +1,4 @@
-"""Removes a text from stored snapshots, and searches for objects that contain it.
+"""Removes text from stored snapshots, and searches for objects that contain the text.
 
 Files that do not contain the text remain byte-for-byte identical.
 """
@@ -39,7 +39,7 @@ def unzipped(content: bytes) -> bytes:
 
 
 def without(content: bytes, change: Callable[[bytes], bytes]) -> bytes:
-    """Return a file's bytes after a change, which also applies to gzipped contents."""
+    """Return a file's bytes after a change, which also applies to gzipped content."""
     inner = unzipped(content)
     changed = change(inner)
     if changed != inner:
@@ -60,7 +60,7 @@ def rewrite(store: Store, commit: str, contents: Mapping[str, bytes]) -> Rewritt
 
 
 def objects_holding(git: Git, forms: Sequence[bytes]) -> Iterator[str]:
-    """Yield the ids of objects with a byte string in contents, names or messages."""
+    """Yield the ids of objects whose contents, names or messages contain a byte string."""
     call = ("cat-file", "--batch", "--batch-all-objects", "--unordered")
     with git.start(*call) as process:
         assert process.stdout is not None

@@ -66,8 +66,8 @@ def open_log(
     """Open the log at an address: `memory:`, `sqlite:PATH`, `postgresql://…`, or a path.
 
     A path without a scheme names a SQLite log; a log in memory starts empty. With
-    `check_head=False`, a truncated log is opened too. Raise `NotFoundError` if there is no
-    log, and `UnreadableError` if the file is not a sprintlog log.
+    `check_head=False`, a truncated log can also be opened. Raise `NotFoundError` if there
+    is no log, and `UnreadableError` if the file is not a sprintlog log.
     """
     store, place, more = _store(url, beside)
     log: Log = store(
@@ -99,7 +99,7 @@ def is_served(url: str) -> bool:
 
 
 def _store(url: str, beside: "Path | None") -> tuple[Any, str, dict[str, Any]]:
-    """Return the store class, location and further arguments for an address."""
+    """Return the store class, location and additional arguments for an address."""
     scheme, colon, place = url.partition(":")
     if not colon or "/" in scheme:
         scheme, place = "sqlite", url

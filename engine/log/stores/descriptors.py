@@ -66,7 +66,7 @@ def give_back(descriptor: int) -> None:
 
 
 def is_being_written(descriptor: int) -> bool:
-    """Return whether any process has an open file open for writing; false if unknown."""
+    """Return whether any process has the file open for writing; false if unknown."""
     # Imported here: only waiting processes check this. `_signal` contains the number;
     # `signal` first creates enums for all numbers, which takes longer than the check.
     try:
@@ -159,7 +159,7 @@ class MemoryLocks:
 
 
 def take(descriptor: int, path: Path, wait: Wait) -> None:
-    """Lock an open file; raise `BusyError` if other processes hold it beyond the wait."""
+    """Lock an open file; raise `BusyError` if other processes do not release it in time."""
     waiting: Waiting | None = None
     while True:
         try:
@@ -179,7 +179,7 @@ def take(descriptor: int, path: Path, wait: Wait) -> None:
 
 
 def held(path: Path, said: str) -> BusyError:
-    """Return the error for a lock that other processes held beyond the wait."""
+    """Return the error for a lock that other processes did not release in time."""
     holders = lock_holders(path)
     return BusyError(
         f"{said}{path} is held by {_named(holders)}",
@@ -192,8 +192,8 @@ def held(path: Path, said: str) -> BusyError:
 def lock_holders(path: Path) -> list[str]:
     """Return the other processes that hold a write lock on a database or its files.
 
-    Processes are described like `process 4711 (python3)`. The list is empty if the system
-    does not list locks.
+    The description of a process has the format `process 4711 (python3)`. The list is empty
+    if the system does not list locks.
     """
     names = (path, path.with_name(f"{path.name}-shm"), path.with_name(f"{path.name}-wal"))
     inodes = {name.stat().st_ino for name in names if name.exists()}
@@ -206,7 +206,7 @@ def lock_holders(path: Path) -> list[str]:
 
 
 def why_no_lock(path: Path) -> str | None:
-    """Return the reason why a database's disk grants no locks; None if it grants them.
+    """Return why a database's disk does not support locks; None if it does.
 
     SQLite reports every failed lock as held by another process. This function locks the
     head file, which is otherwise never locked; opening and closing the database's own files

@@ -3,8 +3,8 @@
 Neither a hash chain nor SQLite detects that the end of a log is missing, but a head file
 that is ahead of the log does. The head file contains the last event's position and hash. It
 is written after each commit without waiting for the disk, so it may be older than the log.
-It consists of 48 bytes: `slh1`, the position as eight big-endian bytes, the hash, and the
-CRC-32 of these as four bytes.
+It consists of 48 bytes: `slh1`, the position as eight big-endian bytes, the hash, and a
+four-byte CRC-32 of the preceding bytes.
 
 If a database file is replaced, removed or restored while a process has it open, SQLite
 continues to write to the unlinked file, and those writes are lost; `Identity` detects this.
@@ -47,7 +47,7 @@ class HeadFile:
             return
 
     def read(self) -> Head | None:
-        """Return the stored head; None if the file is missing, torn or damaged."""
+        """Return the stored head; None if the file is missing, incomplete or damaged."""
         try:
             record = read_whole(self.path, at_most=_BYTES + 1)
         except OSError:
@@ -67,7 +67,7 @@ class HeadFile:
 
 
 def check_head(known: Head | None, hash_at: Callable[[int], bytes | None]) -> None:
-    """Raise `UnreadableError` if the log does not contain the head stored earlier.
+    """Raise `UnreadableError` if the log does not contain the previously stored head.
 
     `known` must be read before the log: otherwise an append in between would look like
     damage.
@@ -116,7 +116,7 @@ class Identity:
     def check(self, *, wal: bool) -> None:
         """Raise `LostLogError` if the database or write-ahead log was replaced or removed.
 
-        `wal` states that this process has just written to the write-ahead log.
+        If `wal` is true, this process has just written to the write-ahead log.
         """
         # Adding, removing or replacing a name changes the time of its folder. Checking
         # only the folder saves a third of an append: after a stat of a file, Linux gives

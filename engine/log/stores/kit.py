@@ -1,4 +1,4 @@
-"""Checks for store implementations, which the project's own store tests use too."""
+"""Checks for store implementations, also used by the project's own store tests."""
 
 from collections.abc import Callable
 from hashlib import shake_128
@@ -49,7 +49,7 @@ def check_store(store: Any, place: str) -> None:
 
 
 def with_error(kind: type[ErrorT], act: Callable[[], object], rule: str) -> ErrorT:
-    """Return the error that an action raises; raise `AssertionError` for any other."""
+    """Return the expected error that an action raises; otherwise raise `AssertionError`."""
     try:
         act()
     except kind as error:

@@ -33,7 +33,7 @@ Paged = TypeVar("Paged")
 
 
 class MemoryLog:
-    """A log in a list; its caches are in memory as well."""
+    """A log stored in a list; its caches are in memory as well."""
 
     leases = OwnLeases()
 
@@ -57,7 +57,7 @@ class MemoryLog:
 
     @classmethod
     def create(cls, place: str = "", **options: Any) -> Self:
-        """Return a new log in memory."""
+        """Return a new, empty log in memory."""
         return cls(place, **options)
 
     def append(
@@ -85,7 +85,7 @@ class MemoryLog:
 
     @contextmanager
     def taking_over(self) -> Iterator[Take]:
-        """Yield a function that copies another log's events, all of them or none."""
+        """Yield a function that copies another log's events atomically."""
         self._check_open()
         events, streams, keys = [*self._events], {**self._streams}, {**self._keys}
         self._streams = {name: [*known] for name, known in streams.items()}
@@ -167,7 +167,7 @@ class MemoryLog:
     def pages(
         self, *, after: int = 0, until: int | None = None
     ) -> Iterator[list[StoredRow]]:
-        """Yield the rows of `read`, in batches."""
+        """Yield the rows that `read` reads, in batches."""
         yield from _paged(map(msgspec.structs.astuple, self.read(after=after, until=until)))
 
     def read_stream(
@@ -218,7 +218,7 @@ class MemoryLog:
         return self.head()
 
     def holds(self, head: Head) -> bool:
-        """Return whether the log contains the event of a head; true for position 0."""
+        """Return whether the log contains the given head's event; true for position 0."""
         found = [x.hash for x in self.read(after=head.position - 1, until=head.position)]
         return not head.position or found == [head.hash]
 
@@ -255,7 +255,7 @@ class MemoryLog:
         return {"journal": "none", "why": "the log is in memory and ends with the process"}
 
     def close(self) -> None:
-        """Reject further calls, as every store does; the events remain in memory."""
+        """Reject further calls; the events remain in memory."""
         self._closed = True
         self._caches.close()
 

@@ -38,7 +38,7 @@ class Block(NamedTuple):
 
 
 class ListBefore(NamedTuple):
-    """A list in a text: its blocks in order, and their boundaries."""
+    """A list in the text: its blocks in order, and their boundaries."""
 
     blocks: Sequence[Block] = ()
     edges: Sequence[int] = ()
@@ -46,7 +46,7 @@ class ListBefore(NamedTuple):
 
 
 class Text(NamedTuple):
-    """The text of a document, and the data required to generate the next text."""
+    """A document's text, and the data required to generate the next version of the text."""
 
     content: bytes
     spans: Spans
@@ -64,7 +64,7 @@ class Text(NamedTuple):
 
 
 class Touched(NamedTuple):
-    """A list in which only some items may have changed since the previous text."""
+    """A list in which only certain items may have changed since the previous text."""
 
     items: Any
     indices: Collection[int]
@@ -82,7 +82,7 @@ def dump_after(
     is_kept: bool = False,
     touched: Touched | None = None,
 ) -> Text:
-    """Return the text of a document, equal to its `dump`, reusing the previous text.
+    """Return a document's text, equal to its `dump`, reusing the previous text.
 
     If `is_kept` is true, the result includes its packed blocks. Raise `InvalidInputError`
     as `dump` does.
@@ -113,7 +113,7 @@ def _made(
 
 
 class _Page:
-    """A text that is being assembled."""
+    """Text that is being assembled."""
 
     def __init__(self, before: Text, *, is_kept: bool) -> None:
         self.parts: list[bytes | memoryview] = []
@@ -173,7 +173,7 @@ class _Page:
         edges.extend([edge + shift for edge in stood.edges[first + 1 : until + 1]])
 
     def _add_block(self, items: list[Any], stood: Block | None) -> Block:
-        """Add a block, either as its previous text or as a new one."""
+        """Add a block, reusing its previous text if it is unchanged."""
         block = self._packed_block(items, stood)
         span = self._before.spans.get(block.digest)
         if span is None:
@@ -185,7 +185,7 @@ class _Page:
         return block
 
     def _add_standing(self, begin: int, end: int) -> None:
-        """Add a part of the previous text."""
+        """Add part of the previous text."""
         self.parts.append(self._content[begin:end])
         if begin == self._same == self._size:
             self._same = end

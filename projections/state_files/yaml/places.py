@@ -12,7 +12,7 @@ Path = tuple[str | int, ...]
 
 
 class LineSpan(NamedTuple):
-    """The line of a key, and the first and last line of its value, counted from 1."""
+    """The line of a key, and the first and last lines of its value, counted from 1."""
 
     key: int
     first: int
@@ -20,7 +20,7 @@ class LineSpan(NamedTuple):
 
 
 class PlacedDocument:
-    """The data in a file, and the line numbers of its values."""
+    """A file's data, and the line numbers of its values."""
 
     def __init__(self, content: bytes, *, file: str) -> None:
         """Read the file; raise `InvalidInputError` as `load` does.
@@ -59,7 +59,7 @@ class PlacedDocument:
 
 
 class _NotingBuilder(AsWritten):
-    """Records the lines of the contents of each collection."""
+    """Records the lines of each collection's contents."""
 
     def __init__(self) -> None:
         super().__init__()

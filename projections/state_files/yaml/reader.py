@@ -57,7 +57,7 @@ _SCALAR_TYPES: dict[str, type] = {
 
 
 class UnreadError(Exception):
-    """Text that is not allowed; the message describes the allowed text."""
+    """The text is not allowed; the message describes the allowed text."""
 
 
 class Frame:
@@ -203,8 +203,8 @@ class Builder:
 class AsWritten(Builder):
     """Preserves numbers as text if writing them would change them.
 
-    A commit's short id or a version is a number in YAML only by accident: `6673e79`,
-    `1.10`.
+    A commit's short id or a version, such as `6673e79` or `1.10`, is a number in YAML only
+    by accident.
     """
 
     def __init__(self) -> None:
@@ -213,7 +213,7 @@ class AsWritten(Builder):
         """The path and text of the first such values."""
 
     def resolve(self, text: str) -> Any:
-        """Return a plain scalar's value; a number only if we would write the same text."""
+        """Return a plain scalar's value; a number only if it would be written the same."""
         if self.is_json:
             return super().resolve(text)
         try:
@@ -269,7 +269,7 @@ def _integer(text: str) -> int:
 
 
 def _tagged(text: str, tag: str) -> Any:
-    """Return a scalar with an explicit type."""
+    """Return the value of a scalar with an explicit type."""
     name = tag.removeprefix(_TAGS)
     if tag == _TAGS + "str":
         return _whole(text)
@@ -340,7 +340,7 @@ def _syntax_error(error: Exception, file: str | None) -> InvalidInputError:
 
 
 def _shown(text: str) -> str:
-    """Return a part of the source, shortened and safe to print."""
+    """Return part of the source, shortened and safe to print."""
     cut = text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "…"
     return json.dumps(cut, ensure_ascii=not cut.isprintable())
 
@@ -357,15 +357,15 @@ def _is_json(data: bytes) -> bool:
 
 
 def _as_yaml(data: bytes) -> bytes:
-    """Return JSON with the escapes and characters that are not valid YAML replaced.
+    """Return JSON in which escapes and characters that are not valid YAML are replaced.
 
-    In JSON, they occur only in strings, so nothing else changes, not even the lines.
+    In JSON, these occur only in strings, so nothing else changes, not even the lines.
     """
     escaped = _RAW.sub(lambda found: f"\\u{ord(found[0]):04x}", data.decode())
     return _PAIR.sub(_character, escaped.encode())
 
 
 def _character(found: re.Match[bytes]) -> bytes:
-    """Return the character for a surrogate pair, after the backslashes that precede it."""
+    """Return the backslashes that precede a surrogate pair, followed by its character."""
     slashes, high, low = found[0][:-12], int(found[0][-10:-6], 16), int(found[0][-4:], 16)
     return slashes + chr(0x10000 + ((high - 0xD800) << 10) + low - 0xDC00).encode()

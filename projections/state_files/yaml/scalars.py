@@ -1,4 +1,4 @@
-"""Scalars as YAML that every reader parses the same, in the plainest safe style.
+"""Scalars as YAML that every reader parses identically, in the plainest safe style.
 
 Tests with PyYAML, js-yaml and `yaml` determined which words, numbers and times must be
 quoted: text that any of them reads as another type is never written plain.
@@ -52,7 +52,7 @@ _TO_ESCAPE = rf'["\\]|{_UNPRINTABLE}'
 
 
 class UnwritableError(Exception):
-    """A value that YAML cannot represent; its path is completed during propagation."""
+    """YAML cannot represent the value; the value's path is completed during propagation."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -102,7 +102,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _is_printable(text: str, plain: bytes = _OF_LINES) -> bool:
-    """Return whether text requires no escapes; `str.isprintable` is too strict for this."""
+    """Return whether text requires no escapes; `str.isprintable` is too strict here."""
     if text.isascii():
         return not text.encode().translate(None, plain)
     if plain is _OF_BLOCKS:
@@ -149,7 +149,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def float_of(number: float) -> str:
-    """Return the shortest digits in JavaScript's notation, but always with a point."""
+    """Return a float's shortest digits in JavaScript's notation, always with a point."""
     if not math.isfinite(number):
         raise UnwritableError(f"a number must be finite, not {number}")
     text = repr(number)

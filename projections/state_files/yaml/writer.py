@@ -1,10 +1,10 @@
-"""Block YAML that every reader parses the same, written like js-yaml 4.
+"""Block YAML that every reader parses identically, in the style of js-yaml 4.
 
 The text equals js-yaml's `dump(document, {lineWidth: -1, noRefs: true})`, except where
 another reader would not return the same value. Floats have a point and a sign in their
 exponent (`1.0`, `1.0e+22`). Words that a reader would take for a number (`+.5`, `1_`,
 `1e400`) are quoted, as are blocks that both start and end with spaces. Keys remain in
-insertion order, including those that JavaScript takes for indices.
+insertion order, including keys that JavaScript would treat as indices.
 """
 
 import re
@@ -48,7 +48,7 @@ def dump(document: Mapping[str, Any]) -> str:
 
 
 def dump_bytes(document: Mapping[str, Any]) -> bytes:
-    """Return the same text as bytes, the format in which it is generated."""
+    """Return the same text as `dump`, as bytes, which is how it is generated."""
     return _rendered(dict(document), indent=0) if document else b"{}\n"
 
 
@@ -60,8 +60,8 @@ def dump_entry(key: str, value: object) -> str:
 def dump_item(value: object, *, indent: int = 2, path: Iterable[str | int] = ()) -> str:
     """Return a `- value` item for a sequence that is indented by `indent` columns.
 
-    The dump of `{"phases": phases}` is the line `phases:` followed by the items. In an
-    error, `path` is the path of the item and precedes the path inside it.
+    The dump of `{"phases": phases}` is the line `phases:` followed by the items. `path` is
+    the item's path, which precedes the path within the item in error messages.
     """
     return _rendered([value], indent=indent, path=path).decode()
 
@@ -82,7 +82,7 @@ def is_long(value: object) -> bool:
 
 
 def field_path(parts: Iterable[str | int]) -> str:
-    """Return a path in its usual notation: `phases[3].steps[0].prompt`."""
+    """Return a path in its usual notation, such as `phases[3].steps[0].prompt`."""
     path = ""
     for part in parts:
         if isinstance(part, int):
@@ -103,7 +103,7 @@ _Lines = tuple[str, dict[str, str]]
 
 
 class _Page:
-    """The pieces of a text; line breaks precede their line."""
+    """The pieces of the text; each line break precedes its line."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -114,7 +114,7 @@ class _Page:
         once."""
 
     def content(self) -> bytes:
-        """Return everything that was added."""
+        """Return all pieces added so far."""
         self.pieces.append("\n")
         self.join()
         return self.written.getvalue()
@@ -128,7 +128,7 @@ class _Page:
         self.pieces.clear()
 
     def collection(self, node: dict[Any, Any] | list[Any], lead: str, pad: str) -> None:
-        """Add the lines of a collection; they start with `pad`, the first with `lead`."""
+        """Add a collection's lines, which start with `pad`, and the first with `lead`."""
         if len(pad) > _PAD_MAX:
             raise UnwritableError(_TOO_DEEP)
         if isinstance(node, dict):
@@ -252,7 +252,7 @@ def _atom(value: object, pad: str) -> str:
 
 
 def _head(key: Any, pad: str) -> str:
-    """Return a key and its colon; use `?` if the key is too long for a line."""
+    """Return a key with its colon, or with `?` if it is too long for a line."""
     if type(key) is not str:
         raise UnwritableError(f"a key must be a string, not {_named(key)}")
     text = line_of(key)

@@ -66,13 +66,13 @@ export interface AdviceInForce {
   recommendation: unknown;
 }
 
-/** A reason for advice, and how much it adds to the confidence. */
+/** A reason for advice, and the amount it adds to the confidence. */
 export interface AdviceReason {
   text: string;
   weight: number;
 }
 
-/** Recorded advice, reduced to its event if more has happened since. */
+/** Recorded advice; only its event if more events have been recorded since. */
 export interface AdviceRecorded {
   position: number;
   stream: string;
@@ -116,7 +116,7 @@ export interface ApprovalAnswer {
   rule: string | null;
 }
 
-/** A gate's status, and the number of attempts. */
+/** A gate's status and the number of attempts. */
 export interface Attempts {
   status: string;
   attempts: number;
@@ -130,7 +130,7 @@ export interface Audit {
   decisions: Decision[];
 }
 
-/** The best iteration, and the target of a rollback to the best. */
+/** The best iteration, and the target of a rollback to it. */
 export interface BestAnswer {
   sprint: string;
   best: JudgedIteration | null;
@@ -184,7 +184,7 @@ export interface Budgets {
   failures?: number | null;
 }
 
-/** The changes to files, made or planned. */
+/** The changes to files, either made or planned. */
 export interface ChangedFiles {
   written: string[];
   removed: string[];
@@ -219,7 +219,7 @@ export interface ColumnAnswer {
   meaning: string;
 }
 
-/** A git commit; its author did not necessarily write its lines. */
+/** A git commit, whose author did not necessarily write its lines. */
 export interface CommitAnswer {
   id: string;
   author: string;
@@ -232,7 +232,7 @@ export interface ComparedPoint {
   version: number;
 }
 
-/** A valid definition with its plan. */
+/** A valid definition and its plan. */
 export interface CompiledAnswer {
   sprint: string;
   sources: SourceFile[];
@@ -345,7 +345,7 @@ export interface ExtensionsChecked {
   extensions: ExtensionRow[];
 }
 
-/** The installed extensions and programs, none of which was run. */
+/** The installed extensions and programs, none of which has been run. */
 export interface ExtensionsInstalled {
   extensions: ExtensionRow[];
   programs: ProgramRow[];
@@ -386,7 +386,7 @@ export interface Finding {
   what: string;
 }
 
-/** A text in the journal that contains every word of a search. */
+/** A journal text that contains every word of the search query. */
 export interface FoundText {
   kind: string;
   id: string;
@@ -428,7 +428,7 @@ export interface GateAnswer {
   events: EventReference[];
 }
 
-/** A check of the phase's gate, or of the gate of a phase that contains it. */
+/** A check of the gate of a phase, or of a phase that contains it. */
 export interface GateRunAnswer {
   phase: string;
   attempt: number;
@@ -554,7 +554,7 @@ export interface JournalFigures {
   last_entry?: Entry | null;
 }
 
-/** A judged iteration; without `metrics`, it was not measured. */
+/** A judged iteration; if `metrics` is missing, it was not measured. */
 export interface JudgedIteration {
   sprint?: string;
   iteration: number;
@@ -590,7 +590,7 @@ export interface JudgedIteration {
   work_tree?: string;
 }
 
-/** A file that changed in the meantime, and where its previous contents are kept. */
+/** A file that changed in the meantime, and the location of its previous contents. */
 export interface KeptFile {
   path: string;
   copy: string;
@@ -626,7 +626,7 @@ export interface LeftPath {
   differs?: boolean;
 }
 
-/** A log that was exported to a file, or imported in full. */
+/** A log that was exported to a file or imported in full. */
 export interface LogCopied {
   file: string;
   events: number;
@@ -636,7 +636,7 @@ export interface LogCopied {
   risks?: string[];
 }
 
-/** A log that was created. */
+/** A log that has been created. */
 export interface LogPlace {
   folder: string;
   root: string;
@@ -689,7 +689,7 @@ export interface LoopRun {
   lease_seconds?: number;
 }
 
-/** The facts imported from another loop's files. */
+/** The data imported from another loop's files. */
 export interface LoopTaken {
   file: string;
   kind: string;
@@ -720,7 +720,7 @@ export interface Migrated {
   patterns: number;
 }
 
-/** A reason why a person is needed; without a phase, it concerns the goal. */
+/** A reason why a person is needed; it concerns the goal if there is no phase. */
 export interface Need {
   phase: string | null;
   reason: unknown;
@@ -768,7 +768,7 @@ export interface Observation {
   related_learning_id?: string;
 }
 
-/** Something found near a new log, and the command for it. */
+/** An item found near a new log, and the command to use it. */
 export interface Offer {
   kind: string;
   found: string;
@@ -822,7 +822,7 @@ export interface PhaseStatus {
   gate?: Attempts;
 }
 
-/** A place outside the events that contains or contained a text. */
+/** A place, other than an event, that contains or once contained a given string. */
 export interface PlaceOfText {
   kind: string;
   where: string;
@@ -883,7 +883,7 @@ export interface Pruned {
   reports: number;
 }
 
-/** The snapshots that would be removed, and copies that can be recreated. */
+/** The snapshots that would be removed, and any copies that can be recreated. */
 export interface Pruning {
   snapshots: string[];
   copies: string[];
@@ -952,7 +952,7 @@ export interface Redaction {
   unreached: UnreachedPlace[];
 }
 
-/** The erased events and texts. */
+/** The erased events and text. */
 export interface RedactionDone {
   erased: number;
   places: PlaceOfText[];
@@ -1193,7 +1193,7 @@ export interface SourceFile {
   sha256: string;
 }
 
-/** The usage of agents; unknown figures are omitted. */
+/** Agent usage; unknown figures are omitted. */
 export interface Spending {
   runs: number;
   duration_ms: number;
@@ -1305,7 +1305,7 @@ export interface Unchanged {
   version: number;
 }
 
-/** The installed files and the log, and which of them were removed. */
+/** The installed files and the log, and which of these were removed. */
 export interface Uninstalled {
   installed: string[];
   log: string | null;
@@ -1314,7 +1314,7 @@ export interface Uninstalled {
   left?: string[];
 }
 
-/** A place from which a text cannot be removed. */
+/** A place from which the text cannot be removed. */
 export interface UnreachedPlace {
   where: string;
   why: string;
@@ -1331,7 +1331,7 @@ export interface Verified {
   findings: Finding[];
 }
 
-/** The outcome of a wait for the last run's limit. */
+/** The outcome of waiting for the limit of the last run to expire. */
 export interface WaitEnded {
   sprint: string;
   limit: string;
@@ -1406,7 +1406,7 @@ export interface WhyAnswer {
   approvals: ApprovalAnswer[];
 }
 
-/** A file that was written for a loop. */
+/** A file written for a loop. */
 export interface Written {
   path: string;
   state: string;

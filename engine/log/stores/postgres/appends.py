@@ -29,7 +29,7 @@ FROM sprintlog.leases WHERE log = %b AND name = %b AND holder IS NOT NULL"""
 
 
 class ServerLeases:
-    """The leases of one log; they expire by the server's clock only."""
+    """The leases of one log; only the server's clock determines when they expire."""
 
     def __init__(
         self, connection: ServerConnection, log: int, *, entropy: stores.Entropy
@@ -189,7 +189,7 @@ class ServerAppends(ServerQueries):
     def _next(
         self, own: stores.RecordedEvent, wanted: stores.PreparedAppend
     ) -> stores.Appended:
-        """Append an event directly after this writer's last; queue if others appended."""
+        """Append directly after this writer's last event; queue if others have appended."""
         values = (
             *(self._log, own.position, own.hash, self._patience, own.stream, own.version),
             *(wanted.key, wanted.key_digest, wanted.stamps.recorded_at),
@@ -209,7 +209,7 @@ class ServerAppends(ServerQueries):
     ) -> stores.Appended:
         """Append under the log's lock.
 
-        `is_again` states that an earlier attempt may have succeeded.
+        If `is_again` is true, an earlier attempt may have succeeded.
         """
         stream, count = wanted.stream, len(wanted.events)
         token = self.leases.tokens.get(stream)

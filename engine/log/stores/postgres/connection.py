@@ -114,7 +114,7 @@ class ServerConnection:
         """Run a data-changing statement with typed values.
 
         If the result of an attempt is unknown, the statement is repeated with the values
-        `again`; `is_again` states that there was such an attempt before this call. Every
+        `again`; `is_again` indicates that there was such an attempt before this call. Every
         later error states that the statement may have succeeded.
         """
         given = again if is_again else values
@@ -155,8 +155,8 @@ class ServerConnection:
     ) -> tuple[list[Any], bool]:
         """Repeat a statement until it succeeds, and return its rows.
 
-        Also return whether an earlier attempt may have succeeded. If `parameters` are the
-        values `again`, there was such an attempt before this call.
+        Also return whether an earlier attempt may have succeeded. If `parameters` is the
+        same object as `again`, there was such an attempt before this call.
         """
         patience: _Patience | None = None
         given = parameters
@@ -197,8 +197,8 @@ class ServerConnection:
     def _is_prepared(self, asked: Statement, raw: psycopg.Connection[Any]) -> bool:
         """Prepare a frequently called statement; return whether it is prepared.
 
-        Its name is the digest of its text, so a statement that was prepared under this name
-        by another client of the same pooler is the same.
+        The statement's name is the digest of its text. If another client of the same pooler
+        has prepared a statement under this name, the statements are therefore identical.
         """
         # An error within a transaction would end it.
         if not self._prepares or self._is_held:
@@ -221,7 +221,7 @@ class ServerConnection:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all statements of the block or none; failed ones are not repeated."""
+        """Commit all statements in the block or none; failed statements are not retried."""
         # The connection is known to work.
         self.rows("SELECT 1")
         self._is_held = True
@@ -280,7 +280,7 @@ class PendingAnswer:
         return self.found
 
     def rows(self) -> list[Any] | None:
-        """Return the rows of the answer; None if it must be requested again."""
+        """Return the answer's rows, or None if the statement must be sent again."""
         try:
             return loaded(self._raw, self.answer())
         except psycopg.Error:

@@ -1,4 +1,4 @@
-"""Errors of PostgreSQL and the network, translated into errors of this package."""
+"""Translates PostgreSQL and network errors into this package's errors."""
 
 import psycopg
 from psycopg import errors as codes

@@ -89,7 +89,7 @@ class ServerQueries:
     def pages(
         self, *, after: int = 0, until: int | None = None
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows of `read`, in batches."""
+        """Yield the rows that `read` reads, in batches."""
         after, end = max(after, 0), self.last_position()
         end = end if until is None else min(until, end)
         yield from self._paged(_PAGE, after, end, place=0)
@@ -195,7 +195,7 @@ class ServerQueries:
             self._connection.ask(SETTLE, ())
 
     def events_holding(self, forms: Sequence[bytes]) -> Iterator[str]:
-        """Yield the locations of events with a field that contains a given byte string."""
+        """Yield the locations of events with a field containing one of the byte strings."""
         texts = [n for n in RecordedEvent.__struct_fields__ if n not in _BYTES]
         text = f"convert_to(concat_ws(E'\\n', {', '.join(texts)}), 'UTF8')"
         fields = (text, *_BYTES)

@@ -1,7 +1,7 @@
 """SQL statements for appends, and their values in PostgreSQL's wire format.
 
-The driver would determine the type of each value at each call; here each statement has
-fixed types.
+The driver determines the type of each value on every call; here, each statement has fixed
+types.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -136,7 +136,7 @@ TAKE = call_of(
 
 
 def bounds(expect: Expected) -> tuple[int, int]:
-    """Return the minimum and maximum version that the stream may have."""
+    """Return the minimum and maximum versions that the stream may have."""
     if isinstance(expect, Expect):
         least = 1 if expect is Expect.EXISTS else 0
         return least, 0 if expect is Expect.NONE else _VERSION_MAX
@@ -157,8 +157,8 @@ def event_values(prepared: PreparedAppend, index: int = 0) -> tuple[Any, ...]:
 def append_answer(answer: Value) -> tuple[str, int, bytes, int, bytes]:
     """Return the fields of the server's answer to an append.
 
-    They are the outcome, a position with its hash, a version, and the last hash; fields
-    that the answer does not state are empty.
+    The fields are the outcome, a position with its hash, a version, and the last hash;
+    fields missing from the answer are empty.
     """
     outcome, place, hash_, version, last = fields(answer or b"")
     said, before, end = (outcome or b"").decode(), hash_ or b"", last or b""

@@ -212,7 +212,7 @@ def standbys(connection: ServerConnection) -> list[tuple[str, str]]:
 
 
 def forgets(found: dict[str, str]) -> str | None:
-    """Return how settings could cause the loss of acknowledged events, or None."""
+    """Return how the settings could cause the loss of acknowledged events, or None."""
     lost = [name for name in ("fsync", "full_page_writes") if found.get(name) == "off"]
     return f"{' and '.join(lost)} off: acknowledged events can be lost" if lost else None
 
@@ -240,7 +240,7 @@ def risks(connection: ServerConnection) -> Iterator[str]:
 
 
 class ServerFacts(NamedTuple):
-    """Information about the role and the server's clock."""
+    """Information about the connection's role and the server's clock."""
 
     role: str
     is_owner: bool

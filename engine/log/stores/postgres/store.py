@@ -44,7 +44,7 @@ class Takeover:
             self._ahead = self._connection.ask_ahead(TAKE, ready)
 
     def end(self) -> None:
-        """Wait for the answer to the last batch; raise `RefusedError` if it was refused."""
+        """Wait for the answer to the last batch; raise `RefusedError` for a rejection."""
         if self._ahead is None:
             return
         ahead, self._ahead = self._ahead, None
@@ -160,7 +160,7 @@ class PostgresLog(ServerAppends):
 
     @contextmanager
     def taking_over(self) -> Iterator[stores.Take]:
-        """Yield a function that copies another log's events, all of them or none."""
+        """Yield a function that copies another log's events atomically."""
         self.check_can_record()
         takeover = Takeover(self.connection, self._log)
         with self.connection.transaction():
@@ -180,7 +180,7 @@ class PostgresLog(ServerAppends):
         self.connection.run("VACUUM sprintlog.events")
 
     def holds(self, head: stores.Head) -> bool:
-        """Return whether the log contains the event of a head; true for position 0."""
+        """Return whether the log contains the given head's event; true for position 0."""
         return not head.position or self.hash_at(head.position) == head.hash
 
     def check_acknowledged(self) -> None:

@@ -80,7 +80,7 @@ def check_copy(
 
 
 def _take(log: Log, draft: Path, *, clock: Clock, entropy: Entropy) -> None:
-    """Copy a log from another kind of store to a draft in SQLite."""
+    """Copy a log from another kind of store to a SQLite draft."""
     with TemporaryDirectory(prefix=f"{draft.name}.", dir=draft.parent) as folder:
         path = Path(folder) / "log" / "log.db"
         with closing(SqliteLog.create(path, clock=clock, entropy=entropy)) as made:

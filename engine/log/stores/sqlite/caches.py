@@ -58,7 +58,7 @@ class SqliteCheckpoints:
     def _large(self, key: tuple[str, int, int]) -> bytes | None:
         """Return a large state, read incrementally: reading it as a column copies it twice.
 
-        Return None if it has since been deleted, is busy, or is in an older table.
+        Return None if it has since been deleted, is locked, or is in an older table.
         """
         raw = self._connection.raw
         try:
@@ -162,7 +162,7 @@ class SqliteDigests:
         )
 
     def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
-        """Return the newest version written to a path, up to `until`; 0 if none was."""
+        """Return the newest version of a path, up to `until`; 0 if there is none."""
         ((version,),) = self._rows(
             "SELECT coalesce(max(version), 0) FROM written"
             " WHERE path = ? AND version <= ? AND digest != ?",
@@ -235,7 +235,7 @@ class LocalCaches:
             rows(f"PRAGMA user_version = {_FORMAT}")
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> list[str]:
-        """Return the table and first columns of rows containing one of the byte strings."""
+        """Return the table and first columns of each row with one of the byte strings."""
         return [*rows_holding(self._connection.rows, forms, parts)]
 
     def problems(self) -> list[str]:

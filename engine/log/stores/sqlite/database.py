@@ -1,7 +1,7 @@
-"""A log's database file: its paths, how it is opened, and its single connection.
+"""A log's database file: its paths, its opening, and its single connection.
 
 The file is not trusted: pragmas and modes are set here. Each statement waits for other
-processes up to a limit.
+processes, up to a time limit.
 """
 
 import os
@@ -98,7 +98,7 @@ class Connection:
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run a statement and return its rows, waiting for other processes.
 
-        Raise `BusyError` if they hold the database beyond the wait.
+        Raise `BusyError` if they do not release the database in time.
         """
         if self._doubted and (failure := self._look.failure()):
             # SQLite alone waits ten seconds for a failing lock.
@@ -132,7 +132,7 @@ class Connection:
         self.wait.say(f"{self.path}: {done}")
 
     def doubt(self) -> None:
-        """Check the locks before the next statement, because one has failed."""
+        """After a failed statement, request a check of the locks before the next one."""
         self._doubted = True
 
     @contextmanager
@@ -152,7 +152,7 @@ class Connection:
 
         The transaction is immediate: SQLite rejects a transaction that reads first and
         writes later if another process has written in between, regardless of the wait. With
-        a rollback journal, readers can delay the commit, which can be repeated.
+        a rollback journal, readers can delay the commit; the commit can then be repeated.
         """
         self.rows("BEGIN IMMEDIATE")
         try:
@@ -232,8 +232,8 @@ def open_database(
     """Return a connection to an existing log with the current or an older schema.
 
     A log with an older schema is read-only until the first write; a log on a full disk
-    or a read-only file system stays read-only. Raise `BusyError` if other processes hold
-    the log beyond the wait.
+    or a read-only file system stays read-only. Raise `BusyError` if other processes do not
+    release the log in time.
     """
     mode = choose_journal_mode(path.parent)
     patience: Patience | None = None

@@ -1,4 +1,4 @@
-"""Translates SQLite errors to this package's errors, and detects disk errors."""
+"""Translates SQLite errors into this package's errors, and detects disk errors."""
 
 import errno
 import os
@@ -70,7 +70,7 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
 
 
 def not_read(path: Path) -> SprintlogError:
-    """Return the error for a log that the disk failed to read but that may be intact."""
+    """Return the error for a log that may be intact but could not be read from the disk."""
     return SprintlogError(
         f"reading {path} failed with an input/output error: nothing shows that it is "
         "damaged",
@@ -81,7 +81,7 @@ def not_read(path: Path) -> SprintlogError:
 def no_locks(path: Path) -> SprintlogError | None:
     """Return the error if a database's disk does not support locks; None if it does.
 
-    On such a disk no process can hold a lock, so waiting for one is pointless.
+    On such a disk, no process can hold a lock, so waiting for one is pointless.
     """
     if reason := why_no_lock(path):
         return SprintlogError(

@@ -70,8 +70,8 @@ def file_system(path: Path, mounts: str) -> str | None:
 def has_wal_reset_bug(version: tuple[int, ...]) -> bool:
     """Return whether automatic checkpoints in this SQLite version can damage a database.
 
-    This happens if two processes checkpoint at the same time; three release series have a
-    fix.
+    Damage can occur if two processes checkpoint at the same time; three release series have
+    a fix.
     """
     mended = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
     return not any(

@@ -3,8 +3,8 @@
 A page can have several images: one in the database, one in the write-ahead log for each
 commit that changed it, and one in a rollback journal from before its change. SQLite shows
 only one of them, and none beyond the first damaged one. Each image is read as a leaf of the
-event table, whatever its header states, because the caller accepts only events that match
-the hash chain. The formats are described in https://www.sqlite.org/fileformat2.html.
+event table, regardless of its header, because the caller accepts only events that match the
+hash chain. The formats are described in https://www.sqlite.org/fileformat2.html.
 """
 
 import os
@@ -70,7 +70,7 @@ class PageImages:
 
     @property
     def unread(self) -> int:
-        """Return the number of locations that the disk failed to read."""
+        """Return the number of locations that could not be read from the disk."""
         return len(self._unread)
 
     def header(self) -> bytes | None:
@@ -120,7 +120,7 @@ class PageImages:
 
         SQLite stops at the first damaged frame. Here, the checksum stored in that frame
         starts the next comparison, so later frames are valid if all frames in their commit
-        are.
+        are valid.
         """
         header = self._bytes(_WAL, 0, _WAL_HEADER)
         order = ">" if header[3:4] and header[3] & 1 else "<"
@@ -180,7 +180,7 @@ def _shape(header: bytes) -> tuple[int, int]:
 
 
 def _added(content: bytes, sums: Sums, order: str) -> Sums:
-    """Return the checksum of the write-ahead log, continued over more bytes."""
+    """Return a write-ahead log checksum, extended by more bytes."""
     first, second = sums
     whole = len(content) // 8 * 8
     for one, other in struct.iter_unpack(order + "II", content[:whole]):
@@ -280,7 +280,7 @@ class PageRows:
                 yield page[begin:end] + more
 
     def _overflow(self, number: int, size: int, room: int, *, committed: bool) -> bytes:
-        """Return the contents of a chain of overflow pages, as far as the pages exist."""
+        """Return the contents of a chain of overflow pages, up to the first missing one."""
         parts = []
         while size > 0:
             page = self._pages.newest(number, committed=committed)

@@ -146,7 +146,7 @@ class Queries:
     def pages(
         self, *, after: int = 0, until: int | None = None
     ) -> Iterator[list[StoredRow]]:
-        """Yield the stored rows of `read`, in batches."""
+        """Yield the rows that `read` reads, in batches."""
         end = self.last_position()
         end = end if until is None else min(until, end)
         with self._walking() if end - after > ROWS_PER_READ else nullcontext():
@@ -242,7 +242,7 @@ class Queries:
             after, place = page.versions[-1], page.positions[-1]
 
     def _run(self, stream: str, after: int, place: int, last: int) -> Page | None:
-        """Return the next events if versions and positions are consecutive; otherwise None.
+        """Return the next events if their versions and positions are consecutive, or None.
 
         Only events with schema version 1 qualify.
         """
@@ -261,7 +261,7 @@ class Queries:
         bounds: tuple[int, int],
         only: str | None,
     ) -> Page | None:
-        """Return the next events, of all types or one type; None if there are no more."""
+        """Return the next events, of all types or of one; None if there are no more."""
         kind = () if only is None else (only,)
         rows = self._rows(forms[len(kind)], (stream, *bounds, *kind, ROWS_PER_READ))
         if not rows:

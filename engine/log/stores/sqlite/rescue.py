@@ -76,9 +76,9 @@ def salvage(
 ) -> Salvaged:
     """Create a log from the intact part of `source`; pass later events to `keep`.
 
-    Raise `UnreadableError` if no event is found, and `BusyError` if a process recorded in
-    the meantime. Do not use it in a process that has the old log open: closing a file that
-    was read would release SQLite's locks on it.
+    Raise `UnreadableError` if no event is found, and `BusyError` if another process
+    recorded an event in the meantime. Do not use it in a process that has the old log open:
+    closing a file that was read would release SQLite's locks on it.
     """
     before = files_now(source)
     known = HeadFile(head_path(source)).read()
@@ -241,7 +241,7 @@ def _looked_at(
 
 
 def _gap(ranges: list[RescuedRange], found: int, last: int) -> RescuedRange | None:
-    """Return the range missing between the last range and a position, or None."""
+    """Return the missing range between the last range and a position, or None."""
     first = ranges[-1].last + 1 if ranges else 1
     end = min(found - 1, last)
     return RescuedRange(first, end, MISSING) if first <= end else None

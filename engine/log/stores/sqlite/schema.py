@@ -207,7 +207,7 @@ def _is_litestreams(kind: str, name: str, sql: str | None) -> bool:
 
 
 def _difference(made: dict[str, str], names: dict[str, str]) -> str:
-    """Return a description of how a schema differs from the expected one."""
+    """Return a description of the difference between a schema and the expected one."""
     said = [f"{name} is missing" for name in sorted(names.keys() - made.keys())]
     said += [f"{name} is not ours" for name in sorted(made.keys() - names.keys())]
     said += [f"{n} is another" for n in sorted(names) if made.get(n, names[n]) != names[n]]
@@ -268,7 +268,7 @@ def tables_of(ask: Ask) -> list[str]:
 
 
 def rows_holding(ask: Ask, forms: Sequence[bytes], tables: Iterable[str]) -> Iterator[str]:
-    """Yield the table and first columns of rows containing one of the byte strings."""
+    """Yield the table and first columns of each row with one of the byte strings."""
     for table in tables:
         about = ask(f'PRAGMA table_info("{table}")', ())
         columns = [f'"{name}"' for _, name, *_ in about]

@@ -179,7 +179,7 @@ class SqliteLog(Queries):
 
     @contextmanager
     def taking_over(self) -> Iterator[Take]:
-        """Yield a function that copies another log's events, all of them or none."""
+        """Yield a function that copies another log's events atomically."""
         last: list[RecordedEvent] = []
 
         def take(events: list[RecordedEvent]) -> None:
@@ -217,7 +217,7 @@ class SqliteLog(Queries):
             self._settle(events)
 
     def _insert_at_once(self, events: list[RecordedEvent]) -> bool:
-        """Insert after the remembered head; return False if other processes interfered."""
+        """Insert after the remembered head; return False if another process interfered."""
         try:
             self._write(*insert(events))
         except sqlite3.IntegrityError:
@@ -260,7 +260,7 @@ class SqliteLog(Queries):
                 self._write(statement, values)
 
     def _recorded(self, events: list[RecordedEvent]) -> Appended:
-        """Remember the new end and return the result; within `together`, settle later."""
+        """Remember the new end and return the result; within `together`, defer settling."""
         last = events[-1]
         self._head = Head(last.position, last.hash)
         self._versions[last.stream] = last.version
@@ -297,7 +297,7 @@ class SqliteLog(Queries):
         return self._head_file.read()
 
     def holds(self, head: Head) -> bool:
-        """Return whether the log contains the event of a head; true for position 0."""
+        """Return whether the log contains the given head's event; true for position 0."""
         return not head.position or self.hash_at(head.position) == head.hash
 
     def check_acknowledged(self) -> None:
@@ -322,7 +322,7 @@ class SqliteLog(Queries):
         return tables_of(self.connection.rows)
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
-        """Yield the table and first columns of rows containing one of the byte strings."""
+        """Yield the table and first columns of each row with one of the byte strings."""
         return rows_holding(self.connection.rows, forms, parts)
 
     def described(self) -> dict[str, str]:
