@@ -272,7 +272,7 @@ def _rested(stamps: list[backup.Stamp]) -> bool:
 def _git_says(folder: Path) -> tuple[str, bool | None, bool]:
     """Return the folder's relation to git, and whether git ignores and tracks the log.
 
-    The second value is None if git does not report whether it ignores the log.
+    If git does not report whether it ignores the log, return None for that value.
     """
     if ".git" in folder.parts:
         return IN_GIT, None, False

@@ -168,7 +168,7 @@ class Watch(Protocol[FieldT]):
         """Return whether an event can change a watched field."""
 
     def changes(self, sprint: Sprint, event: Event | None = None) -> Iterable[FieldT]:
-        """Yield the fields changed by `event`, or by any number of events if it is None."""
+        """Yield the fields changed by `event`, or by any number of events without it."""
 
 
 def changes_in(

@@ -260,7 +260,7 @@ def _bars(work: Sequence[Work], rows: Mapping[str, int], scale: Scale) -> list[B
 
 
 def _gaps(waits: Sequence[Delay], scale: Scale) -> list[Gap]:
-    """Return the waits with positions, each labelled with who or what was awaited."""
+    """Return the waits with positions, labelled with the person or process awaited."""
     boxes = [Box(0, *scale.stretch(x.begin, x.end), (x.who,)) for x in waits]
     placed = zip(waits, boxes, *_labels(boxes, beside=True), strict=True)
     return [Gap(box.x, box.width, wait, *both) for wait, box, *both in placed]

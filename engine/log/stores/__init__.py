@@ -66,8 +66,8 @@ def open_log(
     """Open the log at an address: `memory:`, `sqlite:PATH`, `postgresql://…`, or a path.
 
     A path without a scheme names a SQLite log; a log in memory starts empty. With
-    `check_head=False`, a truncated log can also be opened. Raise `NotFoundError` if there
-    is no log, and `UnreadableError` if the file is not a sprintlog log.
+    `check_head=False`, a truncated log can also be opened. Raise `NotFoundError` if the log
+    does not exist, and `UnreadableError` if the file is not a sprintlog log.
     """
     store, place, more = _store(url, beside)
     log: Log = store(
