@@ -188,8 +188,9 @@ class Recording:
 
 
 @contextmanager
-def recording(name: str, options: Options) -> Iterator[Recording]:
-    """Open the log for a recording command."""
+def recording(name: str, given: Mapping[str, Any] | Options) -> Iterator[Recording]:
+    """Open the log for a recording command, after checking its options."""
+    options = given if isinstance(given, Options) else Options(given)
     with open_workspace() as workspace:
         yield Recording(name, options, workspace)
 

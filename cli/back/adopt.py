@@ -22,7 +22,7 @@ from sprintlog.projections.workspace import Handled
 from .. import typed
 from ..context import with_recording
 from ..output import print_json, print_text, warn
-from ..record import Options, Recording, recording, refresh_stream, stream_of, summary
+from ..record import Recording, recording, refresh_stream, stream_of, summary
 from .agreement import LEAVE, Agreement, agree, asks, with_asking
 from .changes import changed
 
@@ -43,12 +43,11 @@ def command(version: int | None, of_journal: bool, wanted: Agreement, **given: A
 
     Example: sprintlog adopt --actor operator:ana
     """
-    options = Options(given)
-    with recording("adopt", options) as run:
+    with recording("adopt", given) as run:
         sprint_id = None if of_journal else run.sprint_id
         adopt = (_journal_edit if of_journal else _sprint_edit)(run, version, wanted)
-        if wanted.dry_run or (asks(as_json=options.as_json) and not wanted.yes):
-            events = run.workspace.preview(adopt, sprint_id=sprint_id, at=options.at)
+        if wanted.dry_run or (asks(as_json=run.options.as_json) and not wanted.yes):
+            events = run.workspace.preview(adopt, sprint_id=sprint_id, at=run.options.at)
             stream = JOURNAL if sprint_id is None else sprint_stream(sprint_id)
             if _show(run, events, stream, wanted):
                 return

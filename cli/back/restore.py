@@ -17,7 +17,7 @@ from sprintlog.projections.views.back import ChangedFiles
 from .. import typed
 from ..context import here, with_recording
 from ..output import counted, print_json, print_text
-from ..record import Options, Recording, recording
+from ..record import Recording, recording
 from .agreement import Agreement, with_asking
 from .paths import inside, into_output, left_lines
 from .way_back import Step, go_back, show
@@ -63,8 +63,7 @@ def command(
             f"missing destination: give --into FOLDER, --branch NAME or --apply; "
             f"`sprintlog rollback {of} --files` restores the files here"
         )
-    options = Options(given)
-    with recording("extract", options) as run:
+    with recording("extract", given) as run:
         workspace, sprint_id = run.workspace, run.sprint_id
         held = find_snapshot(workspace, workspace.sprint(sprint_id), of)
         meant = inside(workspace, paths)

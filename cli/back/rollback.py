@@ -16,7 +16,7 @@ from sprintlog.projections.workspace import Workspace
 from .. import typed
 from ..context import AT_POINT, with_recording
 from ..output import warn
-from ..record import Options, Recording, recording
+from ..record import Recording, recording
 from .agreement import Agreement, with_asking, with_force
 from .paths import inside
 from .way_back import Step, end_as_restored, go_back, hint_at
@@ -65,15 +65,14 @@ def command(
     of_files = of_files or bool(paths) or to.startswith("snapshot:")
     if of_plan and of_files:
         raise click.UsageError("--plan cannot be combined with --files or PATH")
-    options = Options(given)
-    with recording("rollback", options) as run:
+    with recording("rollback", given) as run:
         if into is not None and into.resolve() != run.workspace.location.root.resolve():
             raise InvalidInputError(
                 f"{into} is not the root of this work tree",
                 hint=f"give {run.workspace.location.root}, or repeat the command there",
                 field="--into",
             )
-        reason = options.masked({"reason": reason})["reason"]
+        reason = run.options.masked({"reason": reason})["reason"]
         step = step_back(run, to, paths, reason, of_plan=of_plan, of_files=of_files)
         step = step._replace(of_any_tree=into is not None)
         done = go_back(run, step, wanted)

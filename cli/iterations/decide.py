@@ -14,7 +14,7 @@ from sprintlog.projections.views import iterations as views
 from .. import typed
 from ..context import with_recording
 from ..output import print_json, print_text
-from ..record import Options, answer_of, recording
+from ..record import answer_of, recording
 from .judgements import recommendation_lines, subject_line
 
 EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
@@ -46,9 +46,8 @@ def command(
     """
     if reason is not None and not go_on:
         raise click.UsageError("--reason requires --go-on")
-    options = Options(given)
-    with recording("decide", options) as run:
-        asked = GoOn(options.masked({"reason": reason})["reason"])
+    with recording("decide", given) as run:
+        asked = GoOn(run.options.masked({"reason": reason})["reason"])
         outcome = run.handle_with(asked if go_on else GiveRecommendation())
         event = outcome.sprint.knowledge.tracker.recommended
         if outcome.duplicate:
@@ -58,7 +57,7 @@ def command(
         judged = evaluate(run.workspace.log, outcome.sprint)
         advice = judged.recommendation()
         is_current = advice.event == event
-        if options.as_json:
+        if run.options.as_json:
             told = views.advice(advice) if is_current else event
             print_json(views.decided(answer_of(outcome), told))
         elif not is_current:

@@ -63,9 +63,8 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
 
     Example: sprintlog iteration snapshot --include-ignored .env
     """
-    options = Options(given)
     arguments = {"patterns": [*patterns], "file_max": file_max}
-    with recording("iteration snapshot", options) as run:
+    with recording("iteration snapshot", given) as run:
         with output.progress_if_long(SAVING):
             outcome, taken = take_and_record(
                 run.workspace,
@@ -75,9 +74,9 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
             )
         try:
             if outcome.duplicate:
-                answer(outcome, as_json=options.as_json)
+                answer(outcome, as_json=run.options.as_json)
             else:
-                _answer(outcome, taken, as_json=options.as_json)
+                _answer(outcome, taken, as_json=run.options.as_json)
         finally:
             run.refresh()
 

@@ -28,7 +28,7 @@ from ..context import here, open_workspace, with_envelope, with_json, with_point
 from ..intake.files import read_text
 from ..output import print_answer, print_json, print_text, table, warn
 from ..places import journal_place
-from ..record import Options, arguments_of, recording, refresh_stream
+from ..record import arguments_of, recording, refresh_stream
 
 TEXT_PLACES = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.txt")
 """The usual paths of a loop's text file in the work tree."""
@@ -50,7 +50,7 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
 
     Example: sprintlog journal open --project-name my-app
     """
-    with recording("journal open", Options(given)) as run:
+    with recording("journal open", given) as run:
         workspace = run.workspace
         if place is not None:
             workspace.journal_place = journal_place(workspace.location, here() / place)
@@ -138,8 +138,7 @@ def migrate(file: Path | None, **given: Any) -> None:
 
     sprintlog journal migrate scripts/ralph/progress.txt
     """
-    options = Options(given)
-    with recording("journal migrate", options) as run:
+    with recording("journal migrate", given) as run:
         workspace = run.workspace
         if file is None and _is_in_the_way(workspace):
             return
@@ -147,7 +146,7 @@ def migrate(file: Path | None, **given: Any) -> None:
         source = _found(usual) if file is None else here() / file
         text = "" if source is None else read_text(str(source))
         # Masked, because it is compared with the recorded text.
-        text = options.masked({"text": text})["text"]
+        text = run.options.masked({"text": text})["text"]
         if source is not None and not _is_wanted(workspace, source, text, named=file):
             return
         backup = None
@@ -159,7 +158,7 @@ def migrate(file: Path | None, **given: Any) -> None:
             run.answer(outcome)
         else:
             try:
-                _tell_taken(workspace, source, outcome.events, as_json=options.as_json)
+                _tell_taken(workspace, source, outcome.events, as_json=run.options.as_json)
             finally:
                 refresh_stream(workspace, JOURNAL)
         if source is not None and backup is not None:

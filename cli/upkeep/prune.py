@@ -82,11 +82,10 @@ def command(
     """
     if sessions and age is None:
         raise click.UsageError("--sessions requires --older-than, such as 30d")
-    options = Options(given)
-    with recording("prune", options) as run:
+    with recording("prune", given) as run:
         workspace, folder = run.workspace, run.workspace.location.folder
         if sessions and age is not None:
-            prune_sessions(workspace, options, age=age, dry_run=dry_run)
+            prune_sessions(workspace, run.options, age=age, dry_run=dry_run)
             return
         since = None if age is None else parse(workspace.now()) - age
         before = 0.0 if since is None else since.timestamp()
@@ -109,7 +108,7 @@ def command(
         answered = Pruned(removed, freed, events, len(old.names))
         both = _both(len(removed), len(old.names))
         said = f"{both} removed, {in_units(freed)} freed"
-        print_answer(answered, [said], as_json=options.as_json)
+        print_answer(answered, [said], as_json=run.options.as_json)
         run.refresh()
 
 

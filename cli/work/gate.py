@@ -27,7 +27,7 @@ from sprintlog.projections.workspace import Outcome, Workspace
 from .. import typed
 from ..context import ReadOptions, environment, open_workspace, with_reading, with_recording
 from ..output import GATE_FAILED, note, print_error, print_json, print_text, table, warn
-from ..record import Options, answer_and_refresh, recording, refresh
+from ..record import answer_and_refresh, recording, refresh
 
 PHASE = typed.option(
     "--phase", metavar="ADDRESS", help="Whose gate. [the one the pointer waits for]"
@@ -69,10 +69,9 @@ def run(
 
     Example: sprintlog gate run --phase build --timeout 300
     """
-    options = Options(given)
     arguments = {"phase": phase, "timeout": timeout, "env": pass_on}
     try:
-        with recording("gate run", options) as run, Signals() as signals:
+        with recording("gate run", given) as run, Signals() as signals:
             run.finish_restores()
             ran = run_gate(
                 run.workspace,
@@ -86,7 +85,7 @@ def run(
             )
             if ran.refreshed and ran.refreshed.problem:
                 warn(ran.refreshed.problem)
-            code = answer_gate(run.workspace, ran.outcome, as_json=options.as_json)
+            code = answer_gate(run.workspace, ran.outcome, as_json=run.options.as_json)
     except InterruptedBySignal as signal:
         code = 128 + signal.number
     sys.exit(code)
@@ -123,14 +122,13 @@ def record(
 
     Example: sprintlog gate record --exit-code 1 --output-file ci.log --phase build
     """
-    options = Options(given)
     duration_ms = None if duration is None else round(1000 * duration)
     result = gates.GateResult(exit_code, timed_out, duration_ms, **_printed(output_file))
     arguments = {"phase": phase, "attempt": attempt, "result": result}
     command = RecordGate(result, phase, attempt)
-    with recording("gate record", options) as run:
+    with recording("gate record", given) as run:
         outcome = run.handle_with(command, arguments)
-        code = answer_gate(run.workspace, outcome, as_json=options.as_json)
+        code = answer_gate(run.workspace, outcome, as_json=run.options.as_json)
     sys.exit(code)
 
 

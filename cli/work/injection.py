@@ -21,7 +21,7 @@ from ..context import with_recording
 from ..intake.files import read_bytes, read_text
 from ..output import print_problems, warn
 from ..places import source_of
-from ..record import Options, arguments_of, recording
+from ..record import arguments_of, recording
 
 Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
@@ -99,15 +99,14 @@ def inject(
     name: str, given: Chosen, kind: type[InjectPhases | InjectSteps], *, key: str
 ) -> None:
     """Run an injection command; `key` is the name of the list in the file."""
-    options = Options(given)
     _check_usage(given, key)
     id_prefix: str | None = given["prefix"]
     is_one = given["file"] is None and given.get("workflow") is None
     if is_one and id_prefix is None and given["identity"] is None:
         id_prefix = ID_PREFIX
-    with recording(name, options) as run:
+    with recording(name, given) as run:
         coming = _coming(given, key, run.sprint_id)
-        nodes = options.masked({"nodes": coming.nodes})["nodes"]
+        nodes = run.options.masked({"nodes": coming.nodes})["nodes"]
         sources = tuple(source_of(run.workspace.location, *read) for read in coming.read)
         command = kind(nodes, given["position"], id_prefix, sources)
         arguments = arguments_of(command, ("nodes", "position", "id_prefix"))
