@@ -242,6 +242,18 @@ def print_styled(text: str) -> None:
     _write(STDOUT, f"{text}\n".encode())
 
 
+def print_rendered(answer: Any, render: Callable[[], bytes], *, as_json: bool) -> None:
+    """Print an answer as JSON, or as the text of a file, in the pager if it is long."""
+    if as_json:
+        print_json(answer)
+        return
+    # Imported here: few commands print whole files.
+    from .screen.pager import paged
+
+    with paged():
+        print_bytes(render())
+
+
 def print_bytes(content: bytes) -> None:
     """Print the exact bytes, such as those of a state file."""
     _write(STDOUT, content)

@@ -21,7 +21,7 @@ from sprintlog.projections.workspace import Handled
 
 from .. import typed
 from ..context import with_recording
-from ..output import print_json, print_text, warn
+from ..output import print_answer, print_json, print_text, warn
 from ..record import Recording, recording, refresh_stream, stream_of, summary
 from .agreement import LEAVE, Agreement, agree, asks, with_asking
 from .changes import changed
@@ -156,10 +156,7 @@ def _tell(run: Recording, outcome: Handled[Any], *, undo: str | None) -> None:
         left=left,
     )
     try:
-        if run.options.as_json:
-            print_json(answer)
-        else:
-            print_text(summary(outcome))
+        print_answer(answer, [summary(outcome)], as_json=run.options.as_json)
     finally:
         refresh_stream(run.workspace, stream)
     if undo is not None or not outcome.duplicate:

@@ -20,7 +20,7 @@ from sprintlog.projections.workspace import Outcome, Workspace
 
 from .. import typed
 from ..context import with_recording
-from ..output import counted, print_json, print_text, warn
+from ..output import counted, print_answer, warn
 from ..record import Options, Recording, arguments_of, recording, summary
 from .agreement import Agreement, with_asking, with_force
 from .paths import warn_of_kept
@@ -61,10 +61,8 @@ def put_back(run: Recording, wanted: Agreement) -> bool:
         views.WentBack, "undo", outcome, version=outcome.state.version, files=files
     )
     try:
-        if run.options.as_json:
-            print_json(answer)
-        else:
-            print_text(summary(outcome), *file_lines(files))
+        lines = [summary(outcome), *file_lines(files)]
+        print_answer(answer, lines, as_json=run.options.as_json)
     finally:
         run.refresh()
     for given_up in done:

@@ -13,7 +13,7 @@ from sprintlog.projections.views.events import envelope
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_json, with_point, with_reading
-from ..output import print_bytes, print_json, print_text, wrapped
+from ..output import print_json, print_rendered, print_text, wrapped
 from ..screen.pager import paged
 from ..screen.terminal import terminal
 
@@ -55,11 +55,7 @@ def progress(reading: ReadOptions) -> None:
         sprint = reading.sprint(workspace)
         if not sprint.exists:
             raise NotFoundError(f"there is no sprint {sprint.id}", sprint=sprint.id)
-        if reading.as_json:
-            print_json(sprint.document)
-        else:
-            with paged():
-                print_bytes(render(sprint))
+        print_rendered(sprint.document, lambda: render(sprint), as_json=reading.as_json)
 
 
 @command.command()
@@ -72,11 +68,8 @@ def journal(at: str | None, as_json: bool) -> None:
     """
     with open_workspace() as workspace:
         document = workspace.document(at=at)
-    if as_json:
-        print_json(progress_json.as_data(document))
-    else:
-        with paged():
-            print_bytes(progress_json.render(document))
+    data = progress_json.as_data(document)
+    print_rendered(data, lambda: progress_json.render(document), as_json=as_json)
 
 
 @command.command()

@@ -11,8 +11,7 @@ from sprintlog.projections.views import iterations as views
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..output import hint, print_bytes, print_json, print_text, wrapped
-from ..screen.pager import paged
+from ..output import hint, print_json, print_rendered, print_text, wrapped
 from .judgements import breakdown_lines, judged_at, list_lines
 
 
@@ -82,8 +81,5 @@ def show_records(reading: ReadOptions) -> None:
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         judged = evaluate(workspace.log, sprint)
-        if reading.as_json:
-            print_json(tracker_data(judged))
-        else:
-            with paged():
-                print_bytes(tracker_yaml(judged))
+        data = tracker_data(judged)
+        print_rendered(data, lambda: tracker_yaml(judged), as_json=reading.as_json)

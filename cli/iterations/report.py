@@ -45,7 +45,7 @@ from sprintlog.projections.workspace import Workspace
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
-from ..output import hint, note, print_bytes, print_json, print_text
+from ..output import hint, note, print_bytes, print_json, print_rendered, print_text
 from ..screen import times
 from ..screen.pager import paged
 from ..stops import standing_told
@@ -214,11 +214,7 @@ def _print_selection(judged: Judged, *, as_json: bool) -> None:
             f"no output of sprint {judged.sprint.id} was selected",
             hint="`sprintlog iteration select` selects one",
         )
-    if as_json:
-        print_json(data)
-    else:
-        with paged():
-            print_bytes(selection_markdown(data).encode())
+    print_rendered(data, lambda: selection_markdown(data).encode(), as_json=as_json)
 
 
 def _print_summary(
