@@ -23,6 +23,7 @@ from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sessions.names import session_of
 from sprintlog.engine.sessions.work import work_in
 from sprintlog.engine.usage import bounded
+from sprintlog.projections.views.events import filled
 from sprintlog.projections.views.sessions import Reconciled
 from sprintlog.projections.workspace import Workspace
 
@@ -140,15 +141,13 @@ def _reconciled(
         if found.sprint is not None and found.events:
             workspace.refresh(found.sprint)
     usage = ran.usage if found is not None and not found.is_known else None
-    return Reconciled(
+    return filled(
+        Reconciled,
+        taken,
         session=stream.partition("/")[2],
         transcript=str(kept.file),
         calls=len(calls),
-        seen=taken.seen,
-        taken=taken.taken,
         unfinished=sum(one.call.is_unfinished for one in calls),
-        left=taken.left,
-        only_hooks=taken.only_hooks,
         recorded=taken.recorded + (found.events if found else 0),
         input_tokens=usage.input_tokens if usage else None,
         output_tokens=usage.output_tokens if usage else None,

@@ -12,6 +12,7 @@ from sprintlog.engine.extensions import Extension, load
 from sprintlog.engine.service.streams.extension_events import event_schema
 from sprintlog.projections.extended import reading_of
 from sprintlog.projections.views import settings
+from sprintlog.projections.views.events import filled
 
 from .. import typed
 from ..context import open_workspace, with_json, with_sprint
@@ -66,7 +67,7 @@ def list_(kind: str | None, as_json: bool) -> None:
 
     Example: sprintlog extensions list --kind event
     """
-    rows = [_row(one) for one in found.installed(kind)]
+    rows = [filled(settings.ExtensionRow, one) for one in found.installed(kind)]
     beside = programs() if kind is None else []
     answer = settings.ExtensionsInstalled(
         rows, [settings.ProgramRow(name, str(place)) for name, place in beside]
@@ -87,13 +88,11 @@ def check(name: str | None, kind: str | None, as_json: bool) -> None:
 
     Example: sprintlog extensions check acme-deployments
     """
-    # Imported here: only checks require the definitions of all kinds.
-
     known = found.installed(kind)
     wanted = [one for one in known if name in (None, one.name)]
     if name is not None and not wanted:
         found.find(kind or "event", name)
-    rows = [_row(one, problem_of(one)) for one in wanted]
+    rows = [filled(settings.ExtensionRow, one, problem=problem_of(one)) for one in wanted]
     lines = [(x.kind, x.name, x.problem or "can be used") for x in rows]
     print_answer(settings.ExtensionsChecked(rows), _lines(lines), as_json=as_json)
     if any(row.problem for row in rows):
@@ -155,12 +154,6 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def _row(one: found.Extension, problem: str | None = None) -> settings.ExtensionRow:
-    return settings.ExtensionRow(
-        one.kind, one.name, one.package, one.version, one.value, problem
-    )
 
 
 def _lines(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:

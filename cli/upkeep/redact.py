@@ -12,6 +12,7 @@ from sprintlog.engine.service.agent_sessions.known_sessions import choose_sessio
 from sprintlog.projections.health import redaction
 from sprintlog.projections.health.redaction import COPIES_ELSEWHERE, unreached
 from sprintlog.projections.health.selection import Chosen, Selector, chosen
+from sprintlog.projections.views.events import filled
 from sprintlog.projections.views.log import (
     ErasedEvent,
     PlaceOfText,
@@ -146,14 +147,7 @@ def _show(
     found: Chosen, places: list[PlaceOfText], left: list[UnreachedPlace], *, as_json: bool
 ) -> None:
     events = [
-        ErasedEvent(
-            position=event.position,
-            stream=event.stream,
-            version=event.version,
-            type=event.type,
-            at=event.at,
-            bytes=len(event.payload or b""),
-        )
+        filled(ErasedEvent, event, bytes=len(event.payload or b""))
         for event in found.events
     ]
     answer = Redaction(events=events, places=places, unreached=left)
