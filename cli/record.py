@@ -226,18 +226,12 @@ def record(
         return outcome.state
 
 
-def record_in_journal(
-    name: str,
-    given: Mapping[str, Any],
-    command: JournalCommand,
-    *,
-    typed: Collection[str] | None = None,
-) -> None:
+def record_in_journal(name: str, given: Mapping[str, Any], command: JournalCommand) -> None:
     """Run a recording command on the journal, like `record`."""
     options = Options(given)
     command = options.masked_command(command)
     with recording(name, options) as run:
-        run.answer(run.handle_on_journal(command, arguments_of(command, typed)))
+        run.answer(run.handle_on_journal(command, arguments_of(command)))
 
 
 def answer_and_refresh(

@@ -64,14 +64,12 @@ def start(
     command = StartIteration(
         number, max_iterations, phase, beyond_limit, options.read_params(params)
     )
-    more = {"phase": phase, "params": params}
-    typed = ("number", "max_iterations", "beyond_limit", *(n for n in more if more[n]))
     keep = None
     if with_files:
         from .snapshots import keeping_start
 
         keep = keeping_start(given, command)
-    record("iteration start", given, command, typed=typed, keep=keep)
+    record("iteration start", given, command, keep=keep)
 
 
 @command.command()
@@ -178,5 +176,4 @@ def fail(error: str, category: str, until: str | None, **given: Any) -> None:
     if until is not None:
         record("iteration fail", given, context.wait_until(until, error, category))
         return
-    arguments = FailIteration(error, category)
-    record("iteration fail", given, arguments, typed=("error", "category"))
+    record("iteration fail", given, FailIteration(error, category))

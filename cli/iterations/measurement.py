@@ -58,8 +58,7 @@ def describe(
     sprintlog iteration describe --param model=small --param seed=7
     """
     command = DescribeIteration(number, read_params(params), note, tags, tags_removed)
-    fields = ("number", "params", "note", "tags", "tags_removed")
-    record("iteration describe", given, command, typed=fields)
+    record("iteration describe", given, command)
 
 
 @typed.command()
@@ -75,8 +74,7 @@ def retract(number: int, reason: str, **given: Any) -> None:
 
     Example: sprintlog iteration retract 3 --reason 'the machine was busy'
     """
-    command = RetractMeasurement(number, reason)
-    record("iteration retract", given, command, typed=("number", "reason"))
+    record("iteration retract", given, RetractMeasurement(number, reason))
 
 
 def write_files(
@@ -178,8 +176,7 @@ def baseline(
     if number is not None:
         if given_metrics or metrics_file or capturing or loop_id or is_written:
             raise click.UsageError("--from requires --reason and no measurement")
-        command = ReplaceBaseline(number, reason)
-        record("iteration baseline", given, command, typed=("number", "reason"))
+        record("iteration baseline", given, ReplaceBaseline(number, reason))
         return
     if reason is not None:
         raise click.UsageError("--reason requires --from")

@@ -60,8 +60,7 @@ def select(
         if wanted.dry_run:
             _show(run, command, is_applied=is_applied)
             return
-        said = () if number is None else ("number", "reason")
-        outcome = run.handle_with(command, arguments_of(command, said))
+        outcome = run.handle_with(command, arguments_of(command))
         judged = evaluate(run.workspace.log, outcome.sprint)
         selection = judged.selected()
         applied = None

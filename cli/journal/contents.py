@@ -54,12 +54,11 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
         workspace = run.workspace
         if place is not None:
             workspace.journal_place = journal_place(workspace.location, here() / place)
-        command, typed = OpenJournal(project_name), ["project_name"]
+        command = OpenJournal(project_name)
         if place is not None:
             worktree = workspace.location.worktree
             command = OpenJournal(project_name, workspace.journal_place or "", worktree)
-            typed += ["place", "worktree"]
-        run.answer(run.handle_on_journal(command, arguments_of(command, typed)))
+        run.answer(run.handle_on_journal(command, arguments_of(command)))
 
 
 @typed.command()

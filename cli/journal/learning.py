@@ -137,9 +137,7 @@ def use(learning_id: str, prd_id: str, **given: Any) -> None:
 
     Example: sprintlog journal learning use learning-0003 --prd profile
     """
-    command = ReferenceLearning(learning_id, prd_id)
-    typed = ("learning_id", "prd_id")
-    record_in_journal("learning use", given, command, typed=typed)
+    record_in_journal("learning use", given, ReferenceLearning(learning_id, prd_id))
 
 
 @command.command()

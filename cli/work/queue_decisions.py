@@ -139,9 +139,7 @@ def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> No
 
     Example: sprintlog queue reject req-3 --reasoning 'as the interface says'
     """
-    command = decisions.RejectRequest(request, reasoning, reason)
-    typed = ("request", "reasoning", "reason")
-    record("queue reject", given, command, typed=typed)
+    record("queue reject", given, decisions.RejectRequest(request, reasoning, reason))
     _who_decided(Options(given))
 
 
@@ -161,9 +159,7 @@ def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
 
     Example: sprintlog queue defer req-2 --until end-of-phase --reasoning 'not now'
     """
-    command = decisions.DeferRequest(request, reasoning, until)
-    typed = ("request", "reasoning", "until")
-    record("queue defer", given, command, typed=typed)
+    record("queue defer", given, decisions.DeferRequest(request, reasoning, until))
     _who_decided(Options(given))
 
 
@@ -176,8 +172,7 @@ def backlog(request: str, reasoning: str, **given: Any) -> None:
 
     Example: sprintlog queue backlog req-4 --reasoning 'nobody waits for it'
     """
-    command = decisions.BacklogRequest(request, reasoning)
-    record("queue backlog", given, command, typed=("request", "reasoning"))
+    record("queue backlog", given, decisions.BacklogRequest(request, reasoning))
     _who_decided(Options(given))
 
 

@@ -65,5 +65,4 @@ def complete(step: str, **given: Any) -> None:
 
     Example: sprintlog step complete step-1
     """
-    command = UpdateStep(step, COMPLETED)
-    record("step complete", given, command, typed=("step", "status"))
+    record("step complete", given, UpdateStep(step, COMPLETED))
