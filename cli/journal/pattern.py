@@ -2,14 +2,18 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from sprintlog.engine.journal import parts, queries
 from sprintlog.engine.journal.parts import Pattern
 from sprintlog.engine.journal.rules import DiscoverPattern
 
 from .. import typed
-from ..context import open_workspace, with_envelope, with_json, with_point
+from ..context import open_workspace, packed, with_envelope, with_json, with_point
 from ..record import record_in_journal
 from .entry import print_parts
+
+_GIVEN = ("name", "type", "description", "examples", "source_prd_id")
 
 
 @typed.group("pattern")
@@ -19,9 +23,7 @@ def command() -> None:
 
 @command.command()
 @typed.argument("name")
-@typed.choice_option(
-    "--type", "type_", of=parts.PATTERN_TYPES, required=True, help="Its kind."
-)
+@typed.choice_option("--type", of=parts.PATTERN_TYPES, required=True, help="Its kind.")
 @typed.option(
     "--description",
     may_be_empty=True,
@@ -30,31 +32,19 @@ def command() -> None:
     help="A description, with its use.",
 )
 @typed.list_option("--example", "examples", metavar="TEXT", help="A path, or code.")
-@typed.option("--prd", default="", metavar="PRD", help="The PRD of its discovery.")
+@typed.option(
+    "--prd", "source_prd_id", default="", metavar="PRD", help="The PRD of its discovery."
+)
 @typed.choice_option("--confidence", of=parts.CONFIDENCES, help="The confidence in it.")
 @with_envelope
-def add(
-    name: str,
-    type_: str,
-    description: str,
-    examples: tuple[str, ...],
-    prd: str,
-    confidence: str | None,
-    **given: Any,
-) -> None:
+@packed(Pattern, _GIVEN, "pattern")
+def add(pattern: Pattern, confidence: str | None, **given: Any) -> None:
     """Add a codebase pattern, which receives the next id.
 
     Example: sprintlog journal pattern add 'Service and handler' --type file-structure
     --example services/auth.py --confidence high
     """
-    pattern = Pattern(
-        name=name,
-        type=type_,
-        description=description,
-        examples=examples,
-        source_prd_id=prd,
-        confidence=confidence or "",
-    )
+    pattern = replace(pattern, confidence=confidence or "")
     record_in_journal("pattern add", given, DiscoverPattern(pattern))
 
 
