@@ -1,4 +1,4 @@
-"""The base class of all commands: argument structs with a pure function that decides.
+"""The base class of all commands: argument structs with a pure method `decide`.
 
 This module also checks the format of actors, and computes the digests for idempotency keys.
 """

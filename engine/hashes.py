@@ -1,4 +1,4 @@
-"""SHA-256 without loading the library behind `hashlib` to hash a small amount of data.
+"""SHA-256 that does not load the library behind `hashlib` for small amounts of data.
 
 Loading the library takes as long as hashing a megabyte without it; `hash_much` loads it
 before large amounts of data are hashed. Callers must use `hashes.sha256(…)` and must not

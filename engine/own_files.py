@@ -10,7 +10,7 @@ from typing import Any
 
 
 def keep_ours() -> None:
-    """Load all of sprintlog's modules and files before this process waits for others."""
+    """Load all of sprintlog's modules and files before this process starts to wait."""
     for finder in sys.meta_path:
         if (keep := getattr(finder, "keep_ours", None)) is not None:
             keep()

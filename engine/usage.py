@@ -1,4 +1,7 @@
-"""Model usage: tokens and exact amounts of money, some of which are lower bounds. Pure."""
+"""Model usage: tokens and exact amounts of money, some of which are lower bounds.
+
+This module is pure.
+"""
 
 from collections.abc import Iterable
 from typing import Any

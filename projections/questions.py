@@ -63,7 +63,7 @@ class Asked(NamedTuple):
         return sprint
 
     def number(self, name: str, default: int = 0) -> int:
-        """Return a parameter as a number; raise `InvalidInputError` if it is not one."""
+        """Return a parameter as a number; raise `InvalidInputError` if it is invalid."""
         return number(self.given.get(name, str(default)), field=name)
 
     def flag(self, name: str) -> bool:

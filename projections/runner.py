@@ -105,7 +105,7 @@ def catch_up_sprint(workspace: Workspace, projection: SprintProjection) -> bool:
 def happened(workspace: Workspace, sprint_id: str, *, after: int = 0) -> Iterator[Happened]:
     """Yield a sprint's events after a version, with the earlier events that they affect.
 
-    A projection stores the last version it has seen, and continues from there.
+    A projection stores the last version it has seen, and continues after that version.
     """
     stream = sprint_stream(sprint_id)
     head = workspace.log.version(stream)

@@ -65,7 +65,7 @@ def opened_plain(path: Path | str, *, folder: int | None = None) -> Iterator[int
 
 
 def read_plain(path: Path | str, *, at_most: int, folder: int | None = None) -> bytes:
-    """Return at most `at_most` bytes of a regular file; raise as `opened_plain` does."""
+    """Return at most `at_most` bytes of a file; raise the errors of `opened_plain`."""
     with opened_plain(path, folder=folder) as held, open(held, "rb", closefd=False) as file:
         return file.read(at_most)
 

@@ -1,6 +1,7 @@
 """Atomic replacement of files that never overwrites unseen content.
 
-A file is identified by an open folder and its name there, so that links cannot redirect it.
+A file is identified by an open folder and its name in that folder, so that links cannot
+redirect it.
 """
 
 import errno
@@ -197,7 +198,7 @@ def _remove(spot: FilePlace) -> None:
 
 
 def _whole(descriptor: int, like: bytes = b"") -> bytes:
-    """Return all bytes of a file without allocating more memory than the file's size."""
+    """Return all of a file's bytes without allocating more memory than the file's size."""
     size = os.fstat(descriptor).st_size
     if size == len(like) and _is_like(descriptor, like):
         return like

@@ -70,7 +70,7 @@ class Codec:
         *,
         more: Callable[[], Iterable[type[Event]]] = lambda: (),
     ) -> None:
-        """Register event types; `more` provides others if an unregistered type is found."""
+        """Register event types; `more` provides additional types on demand."""
         self._upcasts = upcasts
         self._known: dict[str, type[Event]] = {}
         self._readers: dict[Form, Reader] = {}
@@ -118,7 +118,7 @@ class Codec:
         """Return the event's payload in the current shape; None if it was erased.
 
         If the stored payload already has that shape, it is returned unchanged. Raise
-        `UnreadableError` as `decode` does.
+        `UnreadableError` under the same conditions as `decode`.
         """
         if recorded.payload is None:
             return None
@@ -130,10 +130,7 @@ class Codec:
         )
 
     def events_of_rows(self, pages: Iterable[Page]) -> Iterator[tuple[int, str, Event]]:
-        """Yield the version, time and event of each row.
-
-        Raise `UnreadableError` as `decode` does.
-        """
+        """Yield the version, time and event of each row; raise the errors of `decode`."""
         readers = self._readers
         for page in pages:
             for version, row in zip(page.versions, page.rows, strict=True):
@@ -148,7 +145,7 @@ class Codec:
                 yield version, at, event
 
     def event_of(self, row: Row, position: int) -> Event:
-        """Return the event stored in a row; raise `UnreadableError` as `decode` does."""
+        """Return the event stored in a row; raise the same errors as `decode`."""
         at, form, payload = row
         try:
             if type(at) is not str:

@@ -158,7 +158,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.type} {self.name()}".rstrip()
 
     def told(self) -> dict[str, Any]:
-        """Return the subject's kind mapped to its name, or {} if the caller ignores it."""
+        """Return the subject's kind mapped to its name; empty if callers need no name."""
         name = self.name() if self.subject.is_told else ""
         return {self.subject.word: name} if name else {}
 
@@ -200,7 +200,7 @@ class ExtensionEvent(Event, frozen=True):
     schema_version: int = 1  # type: ignore[misc]
 
     def name(self) -> str:
-        """Return the name in its data, or an empty string."""
+        """Return the name in the event's data, or an empty string."""
         found = (self.data.get(name) for name in NAMED_BY)
         return next((x for x in found if isinstance(x, str) and x), "")
 

@@ -369,7 +369,7 @@ class Log(EventStore, Erasing, Acknowledged, Maintenance, Protocol):
 
 
 class OwnLeases:
-    """Grants every lease, because a file lock already admits only one loop on a machine."""
+    """Grants every lease, because a file lock already allows only one loop on a machine."""
 
     def of(self, stream: str) -> LeaseHeld | None:
         """Return None, because no other machine can have a lease."""

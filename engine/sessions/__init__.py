@@ -1,5 +1,5 @@
-"""Agent sessions: prompts, tool calls and turns, as events in separate streams. Pure.
+"""Agent sessions: prompts, tool calls and turns, as events in separate streams.
 
-This package may import judging, the log and errors. Start with `events.py`; `names.py`
-defines the streams and idempotency keys.
+This package is pure. It may import judging, the log and errors. Start with `events.py`;
+`names.py` defines the streams and idempotency keys.
 """

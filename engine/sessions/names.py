@@ -37,8 +37,8 @@ def is_session_stream(stream: str) -> bool:
 def key_of(stream: str, tag: str, *parts: object) -> str:
     """Return an event's idempotency key, which is the same for all of its sources.
 
-    `parts` distinguish the event from others of its type in the session, for example by the
-    agent's call id.
+    `parts` distinguish the event from other events of its type in the session, for example
+    by the agent's call id.
     """
     said = "\0".join((stream, tag, *map(str, parts)))
     return f"session:{hashes.sha256(said.encode('utf-8', 'replace')).hexdigest()[:40]}"

@@ -1,4 +1,4 @@
-"""Summaries of sessions, and comparison of recorded calls with a transcript. Pure."""
+"""Pure summaries of sessions, and comparison of recorded calls with a transcript."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable

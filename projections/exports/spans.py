@@ -50,7 +50,7 @@ class CallingRun(NamedTuple):
 
 
 class ToolCallers:
-    """Indexes of agent runs by session and correlation id, and of sprints."""
+    """Indexes of agent runs by session and correlation id, and an index of sprints."""
 
     def __init__(self) -> None:
         self._by_session: defaultdict[str, list[CallingRun]] = defaultdict(list)

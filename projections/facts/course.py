@@ -347,7 +347,7 @@ def _cut(said: str) -> str:
 
 
 def _tone(known: JudgedIteration) -> str:
-    """Return the tone of an ended iteration; `plain` if it was not measured."""
+    """Return the display tone of an ended iteration; `plain` if it was not measured."""
     if known.score is None:
         return PLAIN
     return _CLASSES.get(known.classification or "", STEADY)

@@ -206,7 +206,7 @@ def _lines_of(parts: dict[str, _Part]) -> list[FileLine]:
 
 
 def _merged(old: list[str], new: list[str]) -> Iterator[str]:
-    """Yield the names in both lists, in an order consistent with both."""
+    """Yield each name from the two lists once, in an order consistent with both lists."""
     waiting = iter(old)
     known, there = {*old}, {*new}
     pending = next(waiting, None)

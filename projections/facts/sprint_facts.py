@@ -245,7 +245,7 @@ class SprintFacts:
 
     @cached_property
     def need(self) -> str | None:
-        """Return the details of the need for a person that blocks the sprint, or None."""
+        """Return the details of the request that blocks the sprint until a person acts."""
         return self.action.details if self.action.because == PERSON else None
 
     @cached_property

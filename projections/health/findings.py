@@ -71,7 +71,7 @@ def remove_copies(workspace: Workspace, names: dict[str, int]) -> None:
 
 
 def in_units(count: int) -> str:
-    """Return a human-readable number of bytes: `312 bytes`, `4.2 MiB`."""
+    """Return a human-readable size, such as `312 bytes` or `4.2 MiB`."""
     if count < 1024:
         return f"{count} bytes"
     if count < 1024**2:
@@ -104,7 +104,7 @@ class AgentLines(NamedTuple):
 
 
 def agent_lines(workspace: Workspace) -> tuple[AgentLines, ...]:
-    """Return the output lines read from each agent, sorted by name and version."""
+    """Return the numbers of output lines read by agent, sorted by name and version."""
     found: dict[tuple[str, str], AgentLines] = {}
     after = max(0, workspace.log.head().position - EVENTS_LOOKED_AT)
     for recorded in workspace.log.read(after=after):

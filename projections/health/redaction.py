@@ -335,7 +335,7 @@ def _of_log(
 
 
 def _of_other_trees(workspace: Workspace) -> Iterator[UnreachedPlace]:
-    """Yield state files in the log's other work trees, which must be rewritten there."""
+    """Yield state files in the log's other work trees, where they must be rewritten."""
     for name in workspace.sprints():
         sprint = workspace.sprint(name)
         place = sprint.plan.place

@@ -215,7 +215,7 @@ def _folded(database: Path, salvaged: Salvaged, clock: Clock) -> Salvaged:
 
 
 def _know_state_files(location: Location, clock: Clock) -> None:
-    """Register state files that match the new log, which does not yet know them."""
+    """Register the state files that match the new log but are not yet recorded in it."""
     log = SqliteLog(location.database, clock=clock, entropy=urandom)
     with Workspace(location, log, clock=clock) as workspace:
         for name in workspace.sprints():

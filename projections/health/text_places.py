@@ -65,7 +65,7 @@ class Needle:
         return self._any.search(content) is not None
 
     def erased_from(self, content: bytes) -> bytes:
-        """Return the bytes without the strings; only a marker if parts of any remain."""
+        """Erase the strings from the bytes; if parts remain, return only a marker."""
         for form in sorted(self.wholes, key=len, reverse=True):
             content = content.replace(form, ERASED.encode())
         return f"{ERASED}\n".encode() if self.is_in(content) else content
@@ -115,7 +115,7 @@ class KeptText(msgspec.Struct, frozen=True):
         return Erased(gone, tuple(left), self.why if left else None)
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Remove the text from the given locations if possible; return the others."""
+        """Remove the text from the locations if possible; return those that remain."""
         return found
 
 

@@ -28,7 +28,7 @@ OUT, ROLLBACK = written_by(frozenset()), "rollback"
 
 
 class WorkStretch(NamedTuple):
-    """The time between two points in a work tree's history, and who changed files then."""
+    """The time between two points in a work tree's history, and who changed files in it."""
 
     by: str
     """A value returned by `written_by`, or `rollback`."""
@@ -64,7 +64,7 @@ class IterationFiles(NamedTuple):
 
 
 def stretches(moments: Moments, writer: Writer) -> list[WorkStretch]:
-    """Return an iteration's stretches, and those of work outside just before it."""
+    """Return the stretches of an iteration, and those of outside work just before it."""
     own = moments.numbers.get(writer)
     if not own:
         return []

@@ -168,7 +168,7 @@ class Watch(Protocol[FieldT]):
         """Return whether an event can change a watched field."""
 
     def changes(self, sprint: Sprint, event: Event | None = None) -> Iterable[FieldT]:
-        """Yield the fields changed by `event`, or by any number of events without it."""
+        """Yield the fields changed by `event` or, without it, by any number of events."""
 
 
 def changes_in(
@@ -221,7 +221,7 @@ class FieldWatch:
     def __init__(
         self, sprint_id: str, paths: Sequence[Path], *, as_lines: bool = False
     ) -> None:
-        """Watch fields; with `as_lines`, ignore changes inside mappings and lists."""
+        """Watch fields; if `as_lines` is true, ignore changes inside mappings and lists."""
         self.before: list[Any] = [MISSING for _ in paths]
         """The token of each value before its last change."""
         self._paths, self._token = paths, line_token if as_lines else token

@@ -172,7 +172,7 @@ class CommittedFile:
                     break
 
     def _gone(self, parent: str, version: Committed) -> list[str]:
-        """Return the files that a commit removed or changed, ordered by likelihood."""
+        """Return the files that a commit removed or changed, likeliest origin first."""
         changes = self._ask(
             "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames",
             "--diff-filter=DM", parent, version.commit,

@@ -138,7 +138,7 @@ def cut(text: str, chars_max: int = 72) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value on one line; text is quoted only where it would be ambiguous."""
+    """Return a value on one line; text is unquoted unless it would be ambiguous."""
     if isinstance(value, str) and value and not _is_json(value):
         return value
     return msgspec.json.encode(value).decode()

@@ -84,7 +84,7 @@ class Evidence:
         return bool(open_) and open_[-1].type == f.BreakpointReached.type
 
     def judgement(self, version: int, number: int | None = None) -> str:
-        """Return an iteration's judgement; without `number`, the last one's."""
+        """Return an iteration's judgement; without `number`, that of the last iteration."""
         tracker, judge = self._judging()
         if number is None and not tracker.is_empty:
             stretches = effective_ranges(self._rollbacks, version - 1)
@@ -129,7 +129,7 @@ class Evidence:
         return self.known[max(at - 1, 0)].open
 
     def _take_iteration(self, recorded: RecordedEvent) -> bool:
-        """Process an event about iterations; return whether it measured one."""
+        """Process an event about iterations; return whether it is a measurement."""
         take = OF_ITERATIONS.get(recorded.type)
         if take is None or CODEC.today(recorded) is None:
             return False

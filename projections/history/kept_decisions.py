@@ -105,7 +105,7 @@ class _Decided:
         return found
 
     def _all(self, version: int, kinds: set[str]) -> Iterable[KeptDecision]:
-        """Yield all decisions, skipping blocks that cannot contain a requested one."""
+        """Yield all decisions, skipping blocks that cannot contain a requested decision."""
         begin = 0
         for block in self.now.blocks:
             if begin < version and (not kinds or not kinds.isdisjoint(block.kinds)):

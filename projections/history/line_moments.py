@@ -209,7 +209,7 @@ class Moments:
 
         Return a mapping from each commit to its contents, the parent commits of the current
         files, and the possible authors of the current files. If a snapshot is skipped, its
-        authors are added to those of the next one.
+        authors are added to the authors of the next snapshot.
         """
         held = [self.held(moment.snapshot) for moment in self.all]
         trees = trees_of(store.git, {one: f"{one}^{{tree}}" for one in held})

@@ -69,7 +69,7 @@ class SharedDocument:
         self._names = {}
 
     def follow(self, sprint: Sprint, event: Event) -> ReachedNodes | None:
-        """Copy what an event may have changed; return the affected nodes if limited."""
+        """Copy what an event may have changed; return the affected nodes; None for all."""
         self.changed = []
         if event.reach is Reach.NOTHING:
             return {}

@@ -53,7 +53,7 @@ not recorded yet, and `before` means older than all records."""
 
 
 class GateRunAnswer(Struct, frozen=True):
-    """A check of the gate of a phase, or of a phase that contains it."""
+    """A check of a phase's gate, or of the gate of a phase that contains it."""
 
     phase: str
     attempt: int
@@ -337,7 +337,7 @@ def _runs(workspace: Workspace, told: list[Told], number: int) -> Iterator[Agent
 
 
 def _gates(told: list[Told], phase: str, since: int) -> Iterator[GateRunAnswer]:
-    """Yield the gate checks of a phase and its ancestors from `since` to each pass."""
+    """Yield the gate checks of a phase and its ancestors from `since` until they pass."""
     passed = set()
     for recorded, event in told:
         if not isinstance(event, f.GateChecked) or recorded.version < since:

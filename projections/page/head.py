@@ -231,7 +231,7 @@ def amount(budget: str, spent: float) -> str:
 
 
 def _advised(facts: SprintFacts, target: int) -> Iterator[str]:
-    """Yield the steps of a rollback, including reasons to stop that will still apply."""
+    """Yield the steps of a rollback, and the reasons to stop that will remain after it."""
     if facts.need:
         yield f"resolve what it needs: {facts.need}"
     goes = "plan and files go back"

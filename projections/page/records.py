@@ -14,7 +14,7 @@ DATA_CHARS_MAX = 400
 
 
 def events(facts: SprintFacts) -> Markup:
-    """Return the newest events, in reverse order."""
+    """Return the newest events, newest first."""
     limits = limits_of(facts)
     shown = list(reversed(facts.event_lines(limits.events)))
     rows = [_event_row(*one, has_data=at < limits.data) for at, one in enumerate(shown)]

@@ -157,7 +157,7 @@ def _may(action: int, _: str | None, name: str | None, *places: str | None) -> i
 
 
 def _explained(error: Exception, seconds_max: float) -> RefusedError | InvalidInputError:
-    """Return the sprintlog error that corresponds to an SQLite error."""
+    """Return the sprintlog error that corresponds to a SQLite error."""
     text = " ".join(str(error).split())
     if "interrupted" in text:
         return RefusedError(

@@ -229,7 +229,7 @@ class _Carrying:
         self._ask(change, (followed, self._name, awaited))
 
     def _place_again(self, moved: list[VersionRange]) -> None:
-        """Update whether decisions in some version ranges are effective or discarded."""
+        """Mark the decisions in some version ranges as effective or discarded."""
         found: dict[int, Decision] = {}
         for first, last in moved:
             rows = self._ask(

@@ -179,10 +179,10 @@ class WrittenFiles:
         return Seen(content, digest, self.digests.since(path, digest))
 
     def edited_version(self, path: str, digest: bytes, *, newest: int) -> int:
-        """Return the version on which an edit is based: the newest at its first detection.
+        """Return the version on which an edit is based.
 
-        The result does not change until `settle` is called, even if files are written or
-        processes are killed.
+        This is the newest version when the edit was first seen. It does not change until
+        `settle` is called, even if files are written or processes are killed.
         """
         key = _EDIT_OF + path
         if (known := self.digests.since(key, digest)) is None:

@@ -168,8 +168,7 @@ def iteration_markdown(
     """Return a report in the format that the tracker's document defines.
 
     `took` is the agents' usage, `said` contains additional lines, and `then` is the
-    reaction to the recommendation. A loop's own files, whose format this is, contain none
-    of these.
+    reaction to the recommendation. All three are empty in a loop's own report files.
     """
     one = report.judgement
     lines = [

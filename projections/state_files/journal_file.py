@@ -67,7 +67,7 @@ class JournalFile(ProjectedFile[Journal]):
         return None
 
     def _entries(self, after: int, state: Journal) -> list[Entry] | None:
-        """Return the entries since a version; None if the journal changed otherwise."""
+        """Return the entries since a version; None if anything else changed."""
         stream = self.repository.kind.stream(state.id)
         rows = self.workspace.log.scan(stream, after=after, until=state.version)
         found: list[Entry] = []
@@ -115,7 +115,7 @@ def end_of_entries(document: JournalDocument, text: bytes) -> int | None:
 
 
 def with_entries(before: bytes, end: int, entries: Iterable[Entry]) -> tuple[bytes, int]:
-    """Return the text with further entries, and the offset where the entries end."""
+    """Return the text with additional entries, and the offset where the entries end."""
     added = b"".join(b"," + _INDENT + _laid_out(entry) for entry in entries)
     if not added:
         return before, end

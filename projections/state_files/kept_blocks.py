@@ -82,7 +82,7 @@ class KeptBlocks:
     def keep_text(
         self, path: str, digest: bytes, text: Text, *, asked: set[int] | None
     ) -> None:
-        """Store a text, the positions of its blocks, and notes on changed phases."""
+        """Store the text, the positions of its blocks, and notes about changed phases."""
         self._texts[path], self._asked[path] = text, asked
         self.keep(path, digest, text.spans)
 

@@ -39,7 +39,7 @@ class SprintFile(ProjectedFile[Sprint]):
         return render(state)
 
     def render_over(self, state: Sprint, path: str, seen: Seen) -> bytes:
-        """Return the file's content; in a large file, only changed blocks are written."""
+        """Return the file's content; a large file reuses the text of unchanged blocks."""
         document = state.document
         if not has_long_list(document):
             return dump_bytes(document)

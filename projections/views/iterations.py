@@ -110,7 +110,7 @@ class Advice(Struct, frozen=True):
 
 
 class AdviceRecorded(Recorded, frozen=True, kw_only=True):
-    """Recorded advice; only its event if more events have been recorded since."""
+    """Recorded advice, or only its event if more events have been recorded since."""
 
     recommendation: Any
 

@@ -98,7 +98,7 @@ class ProofAnswer(Struct, frozen=True, kw_only=True):
 
 
 class Offer(Struct, frozen=True):
-    """An item found near a new log, and the command to use it."""
+    """An item found near a new log, and the command that uses the item."""
 
     kind: str
     """`state`, `plan`, `loop`, `agent`, `tests` or `ci`."""

@@ -1,5 +1,5 @@
 """Decoders for agents' output and transcripts, with one module per agent.
 
-They convert bytes into the neutral items of `items.py` and are pure: they use no clock,
-file or process. Start with `output.py`, which recognizes the agent.
+They convert bytes into the neutral items defined in `items.py` and are pure: they use no
+clock, file or process. Start with `output.py`, which recognizes the agent.
 """

@@ -24,7 +24,7 @@ TEXT_CHARS_MAX = 4 * 1024 * 1024
 
 
 def key_of(name: str) -> str:
-    """Return the key under which a call is recorded, which is short for any id."""
+    """Return a call's key: 16 hexadecimal digits of the SHA-256 of its id."""
     return sha256(name.encode(errors="replace")).hexdigest()[:16]
 
 

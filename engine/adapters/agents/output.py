@@ -62,7 +62,7 @@ Read = Callable[[Any], Items | None]
 
 
 class _Reading:
-    """The recognized messages in an output; only one agent's if the agent is known."""
+    """Recognized messages in the output; if the agent is known, only its messages."""
 
     def __init__(self, agent: str | None, also: Also | None, read: Read | None) -> None:
         self._agent = agent

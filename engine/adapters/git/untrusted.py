@@ -126,10 +126,11 @@ def repository_state(
     *,
     but: Callable[[], Collection[str]] | None = None,
 ) -> RepositoryState | None:
-    """Return the state of a folder's repository; None without a repository or git.
+    """Return the state of the repository that contains a folder.
 
-    Changes to the files and folders that `but` returns, relative to the folder, are
-    ignored; `but` is called only if there is a repository.
+    Return None if there is no repository or git is not installed. Changes to the files and
+    folders that `but` returns, relative to the folder, are ignored; `but` is called only if
+    there is a repository.
     """
     repository = repository_around(folder)
     if repository is None:

@@ -179,7 +179,7 @@ class Edit:
     """A text to which values are added, and the positions of the additions."""
 
     def __init__(self, text: str) -> None:
-        """Start with a text without additions."""
+        """Start with the text, without any additions."""
         self.text = text
         self.spans: list[TextSpan] = []
 
@@ -221,7 +221,7 @@ class AgentFile(msgspec.Struct, frozen=True):
     """The variable that names the agent's folder, and the default folder."""
 
     def names(self, text: str, *, file: str) -> list[str]:
-        """Return the installed events that call sprintlog, or its MCP server's name.
+        """Return the installed events that call sprintlog, or the name of its MCP server.
 
         Raise `InvalidInputError` if the text cannot be read or has another format.
         """

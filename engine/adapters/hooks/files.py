@@ -63,7 +63,7 @@ class HookFile(NamedTuple):
         return self.form.what
 
     def events(self) -> list[str]:
-        """Return the installed events that call sprintlog, or its MCP server's name.
+        """Return the installed events that call sprintlog, or the name of its MCP server.
 
         Raise `InvalidInputError` for an invalid file.
         """

@@ -59,7 +59,7 @@ class HookPlace(msgspec.Struct, frozen=True):
 def call_in(
     message: Data, agent: str, place: HookPlace, *, failed: bool
 ) -> events.ToolCalled:
-    """Return the call in a hook message that has the common format."""
+    """Return the call in a hook message in the common format."""
     tool, given = text(message.get("tool_name")), message.get("tool_input")
     given = parse(given.encode("utf-8", "replace")) if isinstance(given, str) else given
     named = mapping(given)
@@ -120,7 +120,7 @@ def _command(given: Data) -> str | None:
 
 
 def _exit_code(message: Data, gave: object, agent: str, tool: str) -> int | None:
-    """Return a command's exit code if the agent, rather than the command, states it."""
+    """Return a command's exit code if the agent, rather than the command, reports it."""
     if "error" in message or "error_message" in message:
         said = text(message.get("error")) or text(message.get("error_message"))
         return exit_code_in(said) if said else None

@@ -259,7 +259,7 @@ def _said(words: object) -> tuple[int | None, str | None]:
 def _told_apart(
     event: events.SessionEvent, message: Data
 ) -> tuple[tuple[object, ...], str]:
-    """Return the values that distinguish an event from others of its type in a session."""
+    """Return the values that distinguish an event from similar events in a session."""
     at = _milliseconds(message.get("timestamp"))
     if isinstance(event, events.ToolCalled):
         if event.call:

@@ -1,6 +1,6 @@
 """Adds sprintlog's MCP server to an agent's configuration file, and removes it.
 
-As when `edits` adds hooks, all other text remains unchanged.
+All other text remains unchanged, as in `edits`.
 """
 
 import re

@@ -68,7 +68,7 @@ class MeasurementOrder(NamedTuple):
 
     @property
     def printing(self) -> Sequence[str]:
-        """Return the commands whose last line is read, because no report was specified."""
+        """Return the commands whose last output line is read: all without given reports."""
         return () if self.reports or self.sources else self.runs
 
 
@@ -120,7 +120,7 @@ class Capture:
 
     @property
     def culprit(self) -> Ran | None:
-        """Return the last failed command, or else the last command, or None."""
+        """Return the last command that failed, or else the last command, or None."""
         found = [one for one in self._ran if one.failed] or self._ran
         return found[-1] if found else None
 

@@ -59,7 +59,7 @@ class Measured(NamedTuple):
 def merged(parts: Sequence[Measured], notes: Iterable[str] = ()) -> Measured:
     """Return the figures of all parts; raise `RefusedError` if two share a metric.
 
-    `notes` precede those of the parts.
+    The given `notes` precede the parts' own notes.
     """
     known: dict[str, str] = {}
     for part in parts:

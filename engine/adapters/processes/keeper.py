@@ -178,7 +178,7 @@ class Keeper:
 
 
 def become(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
-    """Become the command; if that fails, print an error and exit as a shell would."""
+    """Replace this process with the command; on failure, exit as a shell would."""
     code = NOT_STARTED
     try:
         # Python ignores these signals; the command must get their default effect.
@@ -220,7 +220,7 @@ def _start(
     *,
     leads: bool,
 ) -> NoReturn:
-    """Become the command in a new process."""
+    """Replace this new process with the command."""
     try:
         if leads:
             os.setpgid(0, 0)

@@ -33,7 +33,7 @@ class Output:
         return None if self._missed else self._digest.hexdigest()
 
     def miss(self, count: int) -> None:
-        """Count bytes that were lost after those received so far."""
+        """Count bytes that were lost after the last bytes received."""
         self.bytes += count
         self._missed += count
 

@@ -99,7 +99,7 @@ class Relay:
     def leave(self) -> None:
         """Hand the output of the command's remaining processes over to a separate process.
 
-        They may run for days. If there are no such processes, the keeper exits with
+        The remaining processes may run for days. If there are none, the keeper exits with
         sprintlog.
         """
         with suppress(OSError):

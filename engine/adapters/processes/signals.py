@@ -112,7 +112,7 @@ class InterruptedBySignal(BaseException):
 
 
 class Signals:
-    """A context in which signals are deferred until `interruptible` is entered as well."""
+    """A context in which signals are deferred until `interruptible` is also entered."""
 
     def __init__(self) -> None:
         self._came: int | None = None

@@ -66,7 +66,7 @@ class SeenReport(NamedTuple):
 
 
 class Report(NamedTuple):
-    """A file that a tool wrote."""
+    """A report file written by a tool."""
 
     file: str
     """The file's name, as passed by the caller."""

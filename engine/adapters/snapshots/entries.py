@@ -166,7 +166,7 @@ def decode(stored: bytes) -> Manifest:
 def assemble(
     commit: str, tree: Iterable[tuple[str, str, str, int]], manifest: Manifest
 ) -> Snapshot:
-    """Return a snapshot from its manifest and its git tree (path, git mode, id, size)."""
+    """Build a snapshot from its manifest and its git tree (path, git mode, id, size)."""
     usual = (stat.S_IFREG | manifest.file_mode, stat.S_IFREG | manifest.program_mode)
     modes = dict(zip(GIT_MODES, (*usual, stat.S_IFLNK), strict=True))
     files = {path: TreeEntry(modes[mode], oid, size) for path, mode, oid, size in tree}

@@ -94,8 +94,8 @@ def settled(one: Stat, now_ns: int, *, is_local: bool) -> Stat:
     """Return a file's stat, marked as changed if a later change could go unnoticed.
 
     A file that changed just before `now_ns` may change again with the same timestamp. If
-    `is_local` is true, the time comes from this system's clock, with the precision that it
-    shows.
+    `is_local` is true, the time comes from this system's clock, whose precision is inferred
+    from the time itself.
     """
     mode, size, changed_ns, inode = one
     margin = TICK_NS if is_local and changed_ns % 1_000_000 else SETTLED_NS

@@ -200,7 +200,7 @@ class _Placer(msgspec.Struct):
         return self.open
 
     def _has_lost_folder(self) -> bool:
-        """Return whether the open folder was removed, even if another now has its name."""
+        """Return whether the open folder was removed; another folder may have its name."""
         if self.open is None or os.fstat(self.open[1]).st_nlink:
             return False
         self.open = None

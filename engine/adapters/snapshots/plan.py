@@ -220,7 +220,7 @@ def _deepest_first(path: str) -> tuple[int, str]:
 
 
 def meant(paths: Collection[str]) -> Callable[[str], bool]:
-    """Return a function that checks whether a path is, or is below, one of these paths."""
+    """Return a function that checks whether a path is, or is below, a given path."""
     if not paths:
         return lambda path: True
     whole = frozenset(paths)

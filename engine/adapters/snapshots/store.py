@@ -154,7 +154,10 @@ class Store:
         return self.git.run("rev-parse", f"{commit}^{{tree}}").decode().strip()
 
     def unseen(self, commits: Iterable[str]) -> frozenset[str]:
-        """Return all paths that git ignored in the given snapshots, if these are stored."""
+        """Return all paths that git ignored in any of the given snapshots.
+
+        Snapshots that are not stored are skipped.
+        """
         taken = self.aliases()
         wanted = [taken.get(one, one) for one in commits if _ID.fullmatch(one)]
         given = "".join(f"{commit}:{MANIFEST}\n" for commit in wanted).encode()
@@ -321,7 +324,7 @@ _HEAD = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40})\n")
 
 
 def changes_between(git: Git, pairs: Iterable[Pair]) -> dict[Pair, list[PathChange]]:
-    """Return the changes of files for each pair of stored snapshots."""
+    """Return the file changes for each pair of stored snapshots."""
     wanted = [pair for pair in pairs if all(map(_ID.fullmatch, pair))]
     trees = _trees(git, {commit for pair in wanted for commit in pair})
     asked: dict[Pair, list[Pair]] = {}

@@ -130,7 +130,7 @@ class FileLocks:
     def hold(self, name: str) -> Iterator[None]:
         """Hold a lock exclusively (see `port.Locks`).
 
-        Raise `BusyError` if other processes do not release it within the wait.
+        Raise `BusyError` if other processes do not release it in time.
         """
         path = self._folder / name
         flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK

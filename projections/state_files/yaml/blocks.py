@@ -162,7 +162,7 @@ class _Page:
     def _add_run(
         self, stood: ListBefore, blocks: list[Block], edges: list[int], *, until: int
     ) -> None:
-        """Add the next previous blocks, up to `until`, as a single piece of text."""
+        """Add the next blocks of the previous text, up to `until`, as a single piece."""
         first = len(blocks)
         if first == until:
             return

@@ -213,7 +213,7 @@ class AsWritten(Builder):
         """The path and text of the first such values."""
 
     def resolve(self, text: str) -> Any:
-        """Return a plain scalar's value; a number only if it would be written the same."""
+        """Return a plain scalar's value; a number that would be rewritten remains text."""
         if self.is_json:
             return super().resolve(text)
         try:

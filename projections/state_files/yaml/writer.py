@@ -53,7 +53,7 @@ def dump_bytes(document: Mapping[str, Any]) -> bytes:
 
 
 def dump_entry(key: str, value: object) -> str:
-    """Return one `key: value` entry; joining a document's entries gives its `dump`."""
+    """Return one `key: value` entry; joining a document's entries produces its `dump`."""
     return _rendered({key: value}, indent=0).decode()
 
 
@@ -128,7 +128,7 @@ class _Page:
         self.pieces.clear()
 
     def collection(self, node: dict[Any, Any] | list[Any], lead: str, pad: str) -> None:
-        """Add a collection's lines, which start with `pad`, and the first with `lead`."""
+        """Add a collection's lines; the first starts with `lead`, the others with `pad`."""
         if len(pad) > _PAD_MAX:
             raise UnwritableError(_TOO_DEEP)
         if isinstance(node, dict):

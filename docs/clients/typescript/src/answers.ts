@@ -72,7 +72,7 @@ export interface AdviceReason {
   weight: number;
 }
 
-/** Recorded advice; only its event if more events have been recorded since. */
+/** Recorded advice, or only its event if more events have been recorded since. */
 export interface AdviceRecorded {
   position: number;
   stream: string;
@@ -428,7 +428,7 @@ export interface GateAnswer {
   events: EventReference[];
 }
 
-/** A check of the gate of a phase, or of a phase that contains it. */
+/** A check of a phase's gate, or of the gate of a phase that contains it. */
 export interface GateRunAnswer {
   phase: string;
   attempt: number;
@@ -768,7 +768,7 @@ export interface Observation {
   related_learning_id?: string;
 }
 
-/** An item found near a new log, and the command to use it. */
+/** An item found near a new log, and the command that uses the item. */
 export interface Offer {
   kind: string;
   found: string;

@@ -49,7 +49,7 @@ def call_of(
 ) -> Statement:
     """Return a statement that calls a function with values followed by arrays.
 
-    By default, it returns the function's row as a single value.
+    By default, the statement returns the function's row as a single value.
     """
     marks = ", ".join(f"${number + 1}" for number in range(len(values) + len(arrays)))
     return statement_of(form.format(function, marks), values, arrays, function)

@@ -44,7 +44,7 @@ class Takeover:
             self._ahead = self._connection.ask_ahead(TAKE, ready)
 
     def end(self) -> None:
-        """Wait for the answer to the last batch; raise `RefusedError` for a rejection."""
+        """Await the answer to the last batch; raise `RefusedError` if it was rejected."""
         if self._ahead is None:
             return
         ahead, self._ahead = self._ahead, None

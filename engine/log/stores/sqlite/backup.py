@@ -70,7 +70,10 @@ def check_copy(
     entropy: Entropy,
     check: Callable[[SqliteLog], None] = lambda log: None,
 ) -> Head:
-    """Verify a log's complete chain and return its head; raise at the first problem."""
+    """Verify a log's complete chain, and return its head.
+
+    Raise `UnreadableError` at the first problem.
+    """
     with closing(SqliteLog(path, clock=clock, entropy=entropy, readonly=True)) as copy:
         rows = chain.from_iterable(copy.pages())
         for problem in check_rows(rows, after=START):

@@ -235,7 +235,7 @@ class LocalCaches:
             rows(f"PRAGMA user_version = {_FORMAT}")
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> list[str]:
-        """Return the table and first columns of each row with one of the byte strings."""
+        """Return the rows with a given byte string, each as its table and first columns."""
         return [*rows_holding(self._connection.rows, forms, parts)]
 
     def problems(self) -> list[str]:

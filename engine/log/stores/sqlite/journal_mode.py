@@ -132,7 +132,7 @@ class Growth:
     def carried_over(self, *, is_all: bool) -> None:
         """Restart the count after a checkpoint.
 
-        `is_all` states that the checkpoint copied the complete log.
+        `is_all` indicates whether the checkpoint copied the complete log.
         """
         self._own = 0
         if is_all:

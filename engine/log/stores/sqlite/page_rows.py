@@ -280,7 +280,7 @@ class PageRows:
                 yield page[begin:end] + more
 
     def _overflow(self, number: int, size: int, room: int, *, committed: bool) -> bytes:
-        """Return the contents of a chain of overflow pages, up to the first missing one."""
+        """Return the contents of a chain of overflow pages, up to a missing page."""
         parts = []
         while size > 0:
             page = self._pages.newest(number, committed=committed)

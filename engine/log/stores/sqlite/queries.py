@@ -261,7 +261,7 @@ class Queries:
         bounds: tuple[int, int],
         only: str | None,
     ) -> Page | None:
-        """Return the next events, of all types or of one; None if there are no more."""
+        """Return the next events, of all types or one type; None if there are no more."""
         kind = () if only is None else (only,)
         rows = self._rows(forms[len(kind)], (stream, *bounds, *kind, ROWS_PER_READ))
         if not rows:

@@ -124,8 +124,8 @@ def salvage(
 def sound_events(rows: PageRows, known: Head | None) -> Iterator[RecordedEvent]:
     """Yield the events from position 1 on, as long as the chain is valid.
 
-    An uncommitted event counts only if it is followed by a certain one: a committed event,
-    or the acknowledged head in the head file.
+    An uncommitted event counts only if it is followed by a certain event: a committed
+    event, or the acknowledged head in the head file.
     """
     position, previous = 0, GENESIS
     waiting: list[RecordedEvent] = []

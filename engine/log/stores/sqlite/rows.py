@@ -145,8 +145,8 @@ def _by_columns(
 ) -> tuple[str, dict[str, Any]]:
     """Return the statement that inserts events without a key, and its values.
 
-    Common values are bound once, and the others as a single string that SQLite splits:
-    binding 17 values for each event would take as long as storing them.
+    Common values are bound once, and all other values as a single string that SQLite
+    splits: binding 17 values for each event would take as long as storing them.
     """
     first = events[0]
     values: dict[str, Any] = {

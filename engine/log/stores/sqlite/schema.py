@@ -268,7 +268,7 @@ def tables_of(ask: Ask) -> list[str]:
 
 
 def rows_holding(ask: Ask, forms: Sequence[bytes], tables: Iterable[str]) -> Iterator[str]:
-    """Yield the table and first columns of each row with one of the byte strings."""
+    """Yield each row that contains a given byte string: its table and first columns."""
     for table in tables:
         about = ask(f'PRAGMA table_info("{table}")', ())
         columns = [f'"{name}"' for _, name, *_ in about]

@@ -322,7 +322,7 @@ class SqliteLog(Queries):
         return tables_of(self.connection.rows)
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
-        """Yield the table and first columns of each row with one of the byte strings."""
+        """Yield each row that contains a given byte string: its table and first columns."""
         return rows_holding(self.connection.rows, forms, parts)
 
     def described(self) -> dict[str, str]:
