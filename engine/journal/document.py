@@ -1,13 +1,14 @@
 """The journal with all its texts, for progress.json and queries."""
 
-from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from ..log.event import Takers, Versioned
+from ..log.event import Takers
 from . import events as f
+from .fold import fold_by
 from .parts import ClosedObject, Entry, Learning, Pattern
 from .state import JOURNAL
 
@@ -62,20 +63,6 @@ class JournalDocument(msgspec.Struct, eq=False):
         linked = replace(observations[observation - 1], related_learning_id=learning_id)
         observations[observation - 1] = linked
         self.entries[index] = replace(entry, observations=tuple(observations))
-
-
-def fold_document(
-    document: JournalDocument,
-    events: Iterable[Versioned],
-    live: Sequence[tuple[int, int]] | None = None,
-) -> JournalDocument:
-    """Apply the events after the document's version to it in place, and return it."""
-    for version, _, event in events:
-        evolve = EVOLVE.get(type(event))
-        if evolve is not None:
-            evolve(document, event)
-        document.version = version
-    return document
 
 
 def _opened(document: JournalDocument, event: f.JournalOpened) -> None:
@@ -139,3 +126,5 @@ EVOLVE: Takers = {
     f.PatternDiscovered: _discovered,
 }
 """The handlers that apply events to the document."""
+fold_document = partial(fold_by, EVOLVE)
+"""The fold of the full content."""

@@ -38,6 +38,7 @@ class JournalEvent(Event, frozen=True):
 
     kind = Kind.KNOWLEDGE
     subject = Subject("journal")
+    reach = Reach.WHOLE
     moment: ClassVar[str] = ""
     """The field with the time of the event, if any."""
 
@@ -99,7 +100,6 @@ class JournalCorrected(JournalEvent, frozen=True):
         *_in("learnings", OF_LEARNING),
         *_in("patterns", OF_PATTERN),
     )
-    reach = Reach.WHOLE
     only_caused = "`sprintlog adopt --journal` causes it by an edit of the file"
     entries: tuple[Entry, ...] = ()
     """The entries that replace those with the same ids."""
@@ -115,7 +115,6 @@ class EntryRecorded(JournalEvent, frozen=True):
     stays = _in("entry", OF_ENTRY)
     moment = "entry.timestamp"
     subject = Subject("entry", ("entry.id",), is_told=True)
-    reach = Reach.WHOLE
     entry: Entry
     """The recorded entry."""
 
@@ -126,7 +125,6 @@ class LearningAdded(JournalEvent, frozen=True):
     stays = _in("learning", OF_LEARNING)
     moment = "learning.created_at"
     subject = Subject("learning", ("learning.id",), is_told=True)
-    reach = Reach.WHOLE
     learning: Learning
     """The added learning."""
     observation: int = 0
@@ -167,7 +165,6 @@ class PatternDiscovered(JournalEvent, frozen=True):
     stays = _in("pattern", OF_PATTERN)
     moment = "pattern.discovered_at"
     subject = Subject("pattern", ("pattern.id",), is_told=True)
-    reach = Reach.WHOLE
     pattern: Pattern
     """The discovered pattern."""
 

@@ -4,27 +4,31 @@ It never raises an error because of an event's content: the event has already ha
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
 
 from ..log.event import Takers, Versioned
 from . import events as f
 from .state import Journal, iteration_reached, number_of
 
 
-def fold(
-    journal: Journal,
+def fold_by(
+    evolve: Takers,
+    state: Any,
     events: Iterable[Versioned],
     live: Sequence[tuple[int, int]] | None = None,
-) -> Journal:
-    """Apply the events after the journal's version to it in place, and return it.
+) -> Any:
+    """Apply the events after a state's version to it in place, and return it.
 
-    A journal has no rollbacks, so `live` always covers all events.
+    `evolve` contains the handlers. A journal has no rollbacks, so `live` always covers all
+    events.
     """
     for version, _, event in events:
-        evolve = EVOLVE.get(type(event))
-        if evolve is not None:
-            evolve(journal, event)
-        journal.version = version
-    return journal
+        handler = evolve.get(type(event))
+        if handler is not None:
+            handler(state, event)
+        state.version = version
+    return state
 
 
 def _opened(journal: Journal, event: f.JournalOpened) -> None:
@@ -93,3 +97,5 @@ EVOLVE: Takers = {
     f.PatternDiscovered: _discovered,
 }
 """The handlers that apply events to the journal; references change nothing here."""
+fold = partial(fold_by, EVOLVE)
+"""The fold of the state for the rules."""

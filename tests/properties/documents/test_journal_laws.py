@@ -149,7 +149,8 @@ def happened(history: list[tuple[str, Any]]) -> list[tuple[int, str, Event]]:
 
 def document(events: list[tuple[int, str, Event]]) -> JournalDocument:
     """Return the document that results from events."""
-    return fold_document(JournalDocument(), events)
+    folded: JournalDocument = fold_document(JournalDocument(), events)
+    return folded
 
 
 @given(histories)
