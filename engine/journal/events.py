@@ -9,16 +9,9 @@ from ..log.event import Event, Kind, Reach, Subject, events_of
 from .parts import Entry, Learning, Pattern, event_time
 
 OF_ENTRY = (
-    "id",
-    "timestamp",
-    "prd_id",
-    "status",
-    "observations.type",
-    "observations.category",
-    "observations.severity",
-    "observations.action_taken",
-    "observations.related_learning_id",
-    "context.recovery_action",
+    *("id", "timestamp", "prd_id", "status", "observations.type"),
+    *("observations.category", "observations.severity", "observations.action_taken"),
+    *("observations.related_learning_id", "context.recovery_action"),
     "context.dependencies_completed",
 )
 """The fields that remain when the texts of an entry are erased."""

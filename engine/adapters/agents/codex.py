@@ -82,13 +82,8 @@ def usage_of(usage: v.Data) -> Usage:
 
 
 _LINES = {
-    "compacted",
-    "event_msg",
-    "response_item",
-    "session_meta",
-    "token_usage_record",
-    "turn_context",
-    "world_state",
+    *("compacted", "event_msg", "response_item", "session_meta"),
+    *("token_usage_record", "turn_context", "world_state"),
 }
 _CALLS = {"custom_tool_call", "function_call", "local_shell_call"}
 _ANSWERS = {"custom_tool_call_output", "function_call_output"}

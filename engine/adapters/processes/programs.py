@@ -22,22 +22,8 @@ from .supervised import TICK_SECONDS, OutcomeUnknownError, ProgramEnded, run_kep
 TRANSCRIPT_BYTES_MAX = 64 * 1024 * 1024
 """The maximum output of a hook that is written; the rest is discarded."""
 ENVIRONMENT = (
-    "CI",
-    "CONDA_PREFIX",
-    "HOME",
-    "JAVA_HOME",
-    "LANG",
-    "LANGUAGE",
-    "LOGNAME",
-    "NO_COLOR",
-    "PATH",
-    "SHELL",
-    "SPRINTLOG_DIR",
-    "TERM",
-    "TMPDIR",
-    "TZ",
-    "USER",
-    "VIRTUAL_ENV",
+    *("CI", "CONDA_PREFIX", "HOME", "JAVA_HOME", "LANG", "LANGUAGE", "LOGNAME", "NO_COLOR"),
+    *("PATH", "SHELL", "SPRINTLOG_DIR", "TERM", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV"),
 )
 """The variables passed to a script, in addition to all `LC_…` and `XDG_…` variables."""
 ENVIRONMENT_PREFIXES = ("LC_", "XDG_")

@@ -13,14 +13,8 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 FORWARDED = (
-    signal.SIGHUP,
-    signal.SIGINT,
-    signal.SIGQUIT,
-    signal.SIGTERM,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-    signal.SIGTSTP,
-    signal.SIGCONT,
+    *(signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM),
+    *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGTSTP, signal.SIGCONT),
 )
 """The signals that are forwarded to the command if only this process received them."""
 OURS = (signal.SIGWINCH, signal.SIGCONT)

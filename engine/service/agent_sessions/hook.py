@@ -40,13 +40,8 @@ _LINE = r"(?m)^(iteration|max_iterations|session_id): *\"?([^\s\"]{1,80})\"? *$"
 WAIT = Wait(seconds=0.2)
 """The maximum wait for other processes in each step of a hook, which delays the agent."""
 AGENT_PROGRAMS = (
-    "claude",
-    "codex",
-    "copilot",
-    "cursor-agent",
-    "gemini",
-    "node",
-    "opencode",
+    *("claude", "codex", "copilot", "cursor-agent"),
+    *("gemini", "node", "opencode"),
 )
 """The names of the processes that run hooks."""
 BEAT_SECONDS = 60

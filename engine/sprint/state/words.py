@@ -20,14 +20,8 @@ PASSED = "passed"
 RETRYING = "retrying"
 
 SPRINT_STATUSES = (
-    NOT_STARTED,
-    IN_PROGRESS,
-    COMPLETED,
-    BLOCKED,
-    PAUSED,
-    PAUSED_AT_BREAKPOINT,
-    NEEDS_HUMAN,
-    INTERRUPTED,
+    *(NOT_STARTED, IN_PROGRESS, COMPLETED, BLOCKED, PAUSED),
+    *(PAUSED_AT_BREAKPOINT, NEEDS_HUMAN, INTERRUPTED),
 )
 STOPPED = frozenset({BLOCKED, PAUSED, PAUSED_AT_BREAKPOINT, NEEDS_HUMAN, INTERRUPTED})
 """The sprint statuses in which no work starts although the sprint is not completed."""

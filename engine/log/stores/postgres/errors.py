@@ -8,14 +8,9 @@ from sprintlog import errors
 from .address import Address
 
 _PASSING = (
-    codes.AdminShutdown,
-    codes.CrashShutdown,
-    codes.CannotConnectNow,
-    codes.TooManyConnections,
-    codes.SerializationFailure,
-    codes.DeadlockDetected,
-    codes.ConnectionException,
-    codes.IdleSessionTimeout,
+    *(codes.AdminShutdown, codes.CrashShutdown, codes.CannotConnectNow),
+    *(codes.TooManyConnections, codes.SerializationFailure, codes.DeadlockDetected),
+    *(codes.ConnectionException, codes.IdleSessionTimeout),
 )
 _PASSING_WORDS = (
     *("starting up", "shutting down", "recovery", "not yet accepting", "too many"),
