@@ -37,13 +37,8 @@ _EXIT_AT_END = re.compile(
 _OUTPUT_CHARS = 400
 """The number of characters at the start or end of an output searched for an exit code."""
 _KINDS = {
-    "add": "created",
-    "create": "created",
-    "created": "created",
-    "write": "created",
-    "delete": "deleted",
-    "deleted": "deleted",
-    "remove": "deleted",
+    **dict.fromkeys(("add", "create", "created", "write"), "created"),
+    **dict.fromkeys(("delete", "deleted", "remove"), "deleted"),
 }
 
 

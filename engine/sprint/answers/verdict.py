@@ -31,14 +31,9 @@ SUMMARY_CHARS_MAX = 2_000
 """The maximum length of a summary; the full output is recorded separately."""
 
 _WORDS = {
-    "completed": COMPLETED,
-    "complete": COMPLETED,
-    "success": COMPLETED,
-    "failed": FAILED,
-    "failure": FAILED,
-    "error": FAILED,
-    "blocked": NEEDS_HUMAN,
-    "needs-human": NEEDS_HUMAN,
+    **dict.fromkeys(("completed", "complete", "success"), COMPLETED),
+    **dict.fromkeys(("failed", "failure", "error"), FAILED),
+    **dict.fromkeys(("blocked", "needs-human"), NEEDS_HUMAN),
 }
 """The statuses in an agent's answer, and their meanings."""
 

@@ -1,5 +1,7 @@
 """The transition tables, and the checks that reject a command (SPR-041, SPR-051)."""
 
+from collections.abc import Collection
+
 from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...log.event import Event, Kind
 from ..events import PhaseStarted, SprintCompleted
@@ -8,25 +10,19 @@ from .sprint import Sprint
 from .times import parse
 from .tree import Node
 
-SPRINT_FROM = {
+SPRINT_FROM: dict[str, Collection[str]] = {
     "start": (words.NOT_STARTED,),
     "pause": (words.IN_PROGRESS,),
     "block": (words.IN_PROGRESS,),
     "needs-human": (words.IN_PROGRESS, words.BLOCKED),
     "interrupt": (words.IN_PROGRESS,),
-    "resume": (
-        words.PAUSED,
-        words.PAUSED_AT_BREAKPOINT,
-        words.INTERRUPTED,
-        words.BLOCKED,
-        words.NEEDS_HUMAN,
-    ),
+    "resume": words.STOPPED,
     "complete": (words.IN_PROGRESS,),
     "reopen": (words.COMPLETED,),
 }
 """The sprint statuses in which each command is allowed."""
 
-PHASE_FROM = {
+PHASE_FROM: dict[str, Collection[str]] = {
     "start": (words.PENDING,),
     "complete": (words.IN_PROGRESS,),
     "fail": (words.IN_PROGRESS,),
@@ -239,7 +235,7 @@ _INTERMEDIATE = {"start", "resume", "retry", "reopen"}
 
 
 def shortest_way(
-    allowed: dict[str, tuple[str, ...]], leads: dict[str, str], start: str, end: str
+    allowed: dict[str, Collection[str]], leads: dict[str, str], start: str, end: str
 ) -> list[str] | None:
     """Return the shortest sequence of commands from one status to another, or None."""
     ways: list[tuple[str, list[str]]] = [(start, [])]
