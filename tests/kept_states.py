@@ -1,4 +1,4 @@
-"""Saved states as a test wants them."""
+"""Helpers for saved states in tests."""
 
 from typing import Any
 

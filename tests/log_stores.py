@@ -1,4 +1,4 @@
-"""Where the log of a test is: in its folder, or on a server."""
+"""The location of a test's log: in its folder, or on a server."""
 
 import os
 

@@ -59,7 +59,7 @@ def test_a_leak_is_named_and_undone(name: str, tmp_path: Path) -> None:
 
 
 def test_files_of_before_are_not_removed(tmp_path: Path) -> None:
-    """Undoing a leak keeps the files that were in HOME before the test."""
+    """Undoing a leak preserves the files that were in HOME before the test."""
     (tmp_path / "old").touch()
     before = leaks.State.now(tmp_path)
     (tmp_path / "new").touch()

@@ -33,5 +33,5 @@ def answers(folder: Path, *arguments: object) -> list[Any]:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return the environment without what users set for sprintlog."""
+    """Return the environment without a user's settings for sprintlog."""
     return {k: v for k, v in os.environ.items() if not k.startswith("SPRINTLOG_")}

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Skip(Exception):  # noqa: N818 - not an error
-    """A criterion cannot be judged here; the message gives the reason."""
+    """A criterion cannot be judged here; the message states the reason."""
 
 
 class Verdict(NamedTuple):

@@ -1,4 +1,4 @@
-"""Sprints that live at random: next, hints, rollbacks and state files keep their laws."""
+"""Random lives of sprints: next, hints, rollbacks and state files follow their laws."""
 
 import os
 import random
@@ -70,7 +70,7 @@ def settle(data: Path, seed: int) -> Verdict:
 
 
 def planted_defects(data: Path, seed: int) -> Verdict:
-    """Each defect that is put into the rules on purpose is found."""
+    """Check that each defect planted in the rules is detected."""
     found = {name: find(name, seed=seed, lives=LIVES_PER_PLANT) for name in PLANTED}
     missed = [f"not found: {name}" for name, after in found.items() if after is None]
     missed += [f"not found: {name}" for name in IN_LOOPS if not find_in_loops(name)]

@@ -16,7 +16,7 @@ Turn = TypeVar("Turn")
 
 
 def one_runner() -> Runner:
-    """Return a runner; raise `Skip` where there can be none."""
+    """Return a runner; raise `Skip` if none is available."""
     try:
         return Runner()
     except Unavailable as reason:

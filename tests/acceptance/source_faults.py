@@ -1,4 +1,4 @@
-"""Faults that are put into the sources, and whether the tests find each."""
+"""Faults planted in the sources, and whether the tests detect each."""
 
 import os
 import shutil

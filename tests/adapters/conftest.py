@@ -24,7 +24,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def on_disk() -> Iterator[Path]:
-    """Give the root of a tree on a disk: in memory, no file is believed to be unchanged."""
+    """Provide the root of a tree on a disk: in memory, no file counts as unchanged."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-", dir="/var/tmp") as name:
         if file_stats.kind_of(Path(name)) in file_stats.IN_MEMORY:
             needs.skip("a folder on a disk", "mount one at /var/tmp")

@@ -80,7 +80,7 @@ def test_packs_can_be_cut_or_lost(root: Path, store: Store, filled: list[str]) -
 
 
 def test_what_is_sound_is_left_as_it_is(store: Store, filled: list[str]) -> None:
-    """A repair changes nothing in an undamaged store."""
+    """Repairing an undamaged store changes nothing."""
     before = picture(store.git.folder)
     with store.lock():
         store.mend()

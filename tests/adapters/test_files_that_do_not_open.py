@@ -14,7 +14,7 @@ from .trees import fill, store_in, taken
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> None:
-    """Let the opening of files with this ending fail."""
+    """Make opening files with this suffix fail."""
 
     def opening(path: Any, *arguments: Any, **settings: Any) -> Any:
         if str(path).endswith(name):
@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 def test_what_the_disk_does_not_open_is_damaged(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is reported as unreadable on the disk."""
+    """The file is reported as unreadable on the disk."""
     failing(monkeypatch, "/HEAD", EIO)
     assert [found.path.name for found in soundness.unsound(folder)] == ["HEAD"]
 

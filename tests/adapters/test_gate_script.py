@@ -61,7 +61,7 @@ def test_waits_for_what_is_about_to_end(run: Run, monkeypatch: pytest.MonkeyPatc
 
 
 def test_reads_all_of_a_flood(run: Run) -> None:
-    """All of the output is counted and digested, little of it kept."""
+    """All output is counted and hashed, but little of it is stored."""
     ran = run("head -c 20000000 /dev/zero | tr '\\0' x")
     assert ran.output_bytes == 20_000_000
     assert ran.output_sha256 == sha256(b"x" * 20_000_000).hexdigest()
@@ -117,7 +117,7 @@ def test_gives_up_a_supervisor_that_stands_still(
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_ends_when_its_starter_does(tmp_path: Path, mark: str, number: int) -> None:
-    """A script does not outlive whoever runs it, however that ends."""
+    """A script ends with the process that runs it, however that process ends."""
     text = (
         "import os, pathlib, signal\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"

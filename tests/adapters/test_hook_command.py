@@ -25,7 +25,7 @@ def run(folder: Path, command: str, **more: Any) -> str | None:
 
 
 def test_keeps_both_outputs(tmp_path: Path) -> None:
-    """Standard output and standard error are the transcript, readable by nobody else."""
+    """The transcript contains both outputs, and only its owner can read it."""
     assert run(tmp_path, "cat; echo to err >&2", prompt="Do: 'it'\n") is None
     kept = tmp_path / "t" / "x.jsonl"
     assert kept.read_text() == "Do: 'it'\nto err\n"

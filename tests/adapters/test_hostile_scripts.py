@@ -75,7 +75,7 @@ LEAVING = {
 
 
 class Played(NamedTuple):
-    """How a script went."""
+    """The result of a script."""
 
     ran: GateResult
     seconds: float
@@ -98,7 +98,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Playe
 
 
 def play(folder: Path, script: str, seconds: float) -> Played:
-    """Run a script with a mark in its environment, and look for its remaining processes."""
+    """Run a script with a mark in its environment, and find its remaining processes."""
     mark = f"sprintlog-test-{uuid4().hex}"
     environment = environment_of(os.environ, MARK=mark)
     began = time.monotonic()
@@ -119,7 +119,7 @@ def test_tells_how_a_script_ended(played: dict[str, Played], script: str) -> Non
 
 @pytest.mark.parametrize("name", ENDLESS)
 def test_ends_all_at_the_limit(played: dict[str, Played], name: str) -> None:
-    """At its time limit a script ends with all that it started, in bounded time."""
+    """At its time limit, a script and all its processes end in bounded time."""
     ran, seconds, left = played[ENDLESS[name]]
     assert left == []
     assert seconds < LIMIT + AFTER_LIMIT_MAX

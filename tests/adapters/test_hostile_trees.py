@@ -90,7 +90,7 @@ def test_list_of_tracked_files_that_leads_elsewhere_runs_nothing(
 
 
 def test_branch_in_a_hostile_repository_runs_nothing(trap: Trap, tmp_path: Path) -> None:
-    """A branch is made without a hook or a program of the repository being run."""
+    """A branch is created without running a hook or program of the repository."""
     store = Store(tmp_path / "snapshots", trap.variables())
     before = picture(trap.root / ".git", without=("objects", "refs"))
     made = taken(store, trap.root)

@@ -1,4 +1,4 @@
-"""The notice command of a loop: its input, and that it causes no harm."""
+"""The notice command of a loop: its input, and the safety of its failures."""
 
 import json
 from collections.abc import Callable

@@ -41,14 +41,14 @@ def test_keeps_short_output_whole(text: str) -> None:
     ],
 )
 def test_keeps_bytes_that_are_not_utf8(content: bytes, text: str) -> None:
-    """Bytes that are not UTF-8 are kept as halves of surrogate pairs."""
+    """Bytes that are not UTF-8 are stored as surrogates."""
     output = output_of(content)
     assert ascii(output.text()) == ascii(text)
     assert output.sha256 == sha256(content).hexdigest()
 
 
 def test_keeps_head_and_tail() -> None:
-    """Of long output head and tail are kept, with the size of the omitted part."""
+    """Of long output, head and tail are stored, with the size of the omitted part."""
     lines = [f"{number:09}\n".encode() for number in range(20_000)]
     output = output_of(*lines)
     head, _, tail = output.text().partition("[sprintlog: ")
@@ -62,7 +62,7 @@ def test_keeps_head_and_tail() -> None:
 
 @pytest.mark.parametrize("extra", range(4))
 def test_cuts_no_character(extra: int) -> None:
-    """A cut goes between characters."""
+    """Output is never cut within a character."""
     text = output_of(b"x" * extra + "\u20ac".encode() * 40_000).text()
     assert not any("\udc80" <= one <= "\udcff" for one in text)
 

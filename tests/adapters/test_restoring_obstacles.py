@@ -80,7 +80,7 @@ def test_link_on_the_way_is_not_followed(root: Path, store: Store, tmp_path: Pat
 def test_links_out_are_brought_back_as_links(
     root: Path, store: Store, tmp_path: Path
 ) -> None:
-    """A link that leads out of the tree is a link again; what it leads to is untouched."""
+    """A link that leads out of the tree is restored as a link; its target is unchanged."""
     put(tmp_path / "outside", b"outside")
     (root / "link").symlink_to(tmp_path / "outside")
     first = taken(store, root)

@@ -72,7 +72,7 @@ def test_restore_can_itself_be_taken_back(root: Path, store: Store) -> None:
 def test_any_of_many_iterations_comes_back(
     root: Path, store: Store, tmp_path: Path
 ) -> None:
-    """Each of a row of snapshots gives exactly the bytes, modes and links of its time."""
+    """Each of several snapshots restores exactly its bytes, modes and links."""
     chance = random.Random(7)
     pictures: list[tuple[str, Picture]] = []
     for number in range(12):

@@ -1,4 +1,4 @@
-"""A program that is stopped early: at once, or with seconds to end voluntarily."""
+"""A program that is stopped early: immediately, or with some seconds to end."""
 
 import os
 import threading

@@ -11,7 +11,7 @@ from .trees import environment, git, put, reasons, taken
 
 
 def test_ignored_files_are_left_unless_asked_for(root: Path, store: Store) -> None:
-    """Ignored files are omitted, except those that the patterns name."""
+    """Ignored files are omitted, except those that match the patterns."""
     git(root, "init", "-q")
     put(root / ".gitignore", b"*.log\nbuild/\n.env\n")
     for name in ("a.log", "build/x/y.o", "build/keep/z.txt", ".env", "src/.env", "seen"):
@@ -37,7 +37,7 @@ def test_tracked_files_are_never_ignored(root: Path, store: Store) -> None:
 def test_person_and_repository_ignore_too(
     root: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The repository's own exclude file and the person's are obeyed as git does."""
+    """The repository's exclude file and the user's are applied, as in git."""
     git(root, "init", "-q")
     put(tmp_path / "home/mine", b"*.mine\n")
     put(tmp_path / "home/.gitconfig", b"[core]\n\texcludesFile = ~/mine\n")

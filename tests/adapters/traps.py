@@ -27,7 +27,7 @@ class Trap:
         return self.mark.exists()
 
     def set(self) -> None:
-        """Set every trap that a tree can hold."""
+        """Set every possible trap in a tree."""
         git(self.root, "init", "-q")
         put(self.root / "a.txt", b"a $Id$\r\n")
         git(self.root, "add", "a.txt")
@@ -77,7 +77,7 @@ class Trap:
             )
 
     def variables(self) -> dict[str, str]:
-        """Return an environment that points git elsewhere in every way."""
+        """Return an environment that redirects git in every possible way."""
         elsewhere = str(self.root / "elsewhere")
         named = (
             "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",

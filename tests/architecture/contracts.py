@@ -123,7 +123,7 @@ def only_stores_know_sql(root: Path) -> list[str]:
 
 
 def cli_decides_nothing(root: Path) -> list[str]:
-    """Name every event that `cli` makes, and every function that decides which it uses."""
+    """Yield every event that `cli` creates, and every decision function that it uses."""
     found = []
     for source in sources(root, "cli"):
         calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]

@@ -66,7 +66,7 @@ def test_wheel_holds_the_rooms_and_nothing_else(wheel: list[str]) -> None:
 
 @pytest.mark.long
 def test_the_door_opens_in_a_wheel(tmp_path: Path) -> None:
-    """Public modules can be imported from a wheel, and its version is that of the wheel."""
+    """Public modules can be imported from a wheel, with the wheel's version."""
     with zipfile.ZipFile(build("wheel", tmp_path / "made")) as archive:
         archive.extractall(tmp_path / "in")
     code = "import sprintlog as s; print(s.open, s.events, s.__version__, *s.__path__)"

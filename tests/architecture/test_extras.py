@@ -154,7 +154,7 @@ def test_pipx_injects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_tool_of_uv_is_installed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
-    """The command names the same checkout and preserves the additional requirements."""
+    """`pip` is used in an active environment, otherwise the interpreter's `pip` module."""
     receipt = RECEIPT.format(source=f'{source} = "/src"')
     (tmp_path / "uv-receipt.toml").write_text(receipt)
     assert command_in(tmp_path, monkeypatch) == (

@@ -49,7 +49,7 @@ def test_imports_are_relative_inside_a_room() -> None:
 
 
 def test_import_contracts_hold() -> None:
-    """Every import contract of pyproject.toml is kept."""
+    """Every import contract in pyproject.toml holds."""
     done = subprocess.run(
         [sys.executable, "-c", LINT_IMPORTS, "--no-cache", "--no-logo"],
         cwd=ROOT,

@@ -62,7 +62,7 @@ def test_functions_stay_short() -> None:
 
 
 def test_test_folders_stay_small() -> None:
-    """No test folder holds more than 25 files."""
+    """No test folder contains more than 25 files."""
     sizes = Counter(relative(path.parent) for path in modules("tests"))
     assert {n: size for n, size in sizes.items() if size > TEST_FOLDER_FILES_MAX} == {}
 

@@ -66,12 +66,12 @@ def exists(module: str) -> bool:
 
 
 def packages_imported_by(*names: str) -> set[str]:
-    """Return the top-level packages a fresh interpreter holds after the imports."""
+    """Return the top-level packages loaded in a new interpreter after the imports."""
     return {name.split(".")[0] for name in modules_imported_by(*names)}
 
 
 def modules_imported_by(*names: str) -> set[str]:
-    """Return the modules that a fresh interpreter holds after the imports."""
+    """Return the modules loaded in a new interpreter after the imports."""
     lines = [*(f"import {name}" for name in names), "import sys", "print(*sys.modules)"]
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(lines)],
@@ -110,7 +110,7 @@ def test_sprints_wait_for_nothing_of_the_journal() -> None:
 
 
 def test_only_what_reads_agents_output_imports_its_decoders() -> None:
-    """Of the commands that record, `run` and `wait` alone have them from the start."""
+    """Of recording commands, only `run` and `wait` import them at the start."""
     loops = (".run", ".wait")
     names = [n for n in RECORDING_COMMANDS if exists(n) and not n.endswith(loops)]
     decoders = "sprintlog.engine.adapters.agents"

@@ -87,7 +87,7 @@ def test_what_is_built_runs_nothing_without_a_digest() -> None:
 
 
 def test_who_builds_it_again_gets_the_same_bytes() -> None:
-    """The command in SECURITY.md is that of the release, with no variable around it."""
+    """The command in SECURITY.md is that of the release, without extra variables."""
     command = "python -m hatchling build"
     assert f"`{command}`" in (ROOT / "SECURITY.md").read_text()
     assert command in RELEASE

@@ -1,4 +1,4 @@
-"""Words that no file of the project may contain."""
+"""Words that no project file may contain."""
 
 import re
 
@@ -10,7 +10,7 @@ MACHINE_PATH = re.compile(rf"(?<![\w.}}~*$-])/(?:(?:{HOMES})\b|home/(?!user\b))"
 
 
 def lines_with(pattern: re.Pattern[str]) -> list[str]:
-    """Return file, line and words of every match in the project."""
+    """Return the file, line and words of every match in the project."""
     return [
         f"{name}:{number}: {found.group()}"
         for name, text in texts()

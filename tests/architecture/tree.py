@@ -35,7 +35,7 @@ def door_modules() -> list[Path]:
 
 
 def pure_modules() -> list[Path]:
-    """Return the engine's modules that are not there for effects."""
+    """Return the engine's modules except those that exist for effects."""
     return [
         path
         for path in modules("engine")

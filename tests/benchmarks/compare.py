@@ -43,14 +43,14 @@ class Side(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """Seconds of processor time that a row took on either side, pair by pair."""
+    """The seconds of CPU time of a row on either side, by pair."""
 
     base: list[float]
     head: list[float]
 
     @property
     def ratio(self) -> float:
-        """Return the median of how many times as long HEAD took, within a pair."""
+        """Return the median, over pairs, of HEAD's time relative to BASE's."""
         pairs = zip(self.base, self.head, strict=True)
         return median(head / base for base, head in pairs)
 
@@ -77,7 +77,7 @@ def main() -> int:
 
 
 def compare(folder: Path, base_name: str, wanted: list[str], pairs: int) -> int:
-    """Measure both commits below that folder; return the exit code."""
+    """Measure both commits in subfolders of a folder; return the exit status."""
     # A copy, because the checkout may switch branches in the meantime.
     shutil.copy(_ONE_ROW, folder)
     base, head = (

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     validate: Callable[..., Any]
 
     class InMemorySaver:
-        """The library's own saver without a file."""
+        """The library's in-memory saver."""
 
         storage: Any
         writes: Any
@@ -167,7 +167,7 @@ def graph(saver: Any) -> Any:
     from typing import Annotated, TypedDict
 
     class State(TypedDict):
-        """The state kept between turns."""
+        """The state that persists between turns."""
 
         messages: Annotated[list[str], add]
         plan: str
@@ -244,7 +244,7 @@ def ours(folder: Path) -> dict[str, float]:
 
 
 def conformance() -> None:
-    """Print the result of the library's own suite for the saver."""
+    """Print the result of the library's own test suite for the saver."""
 
     async def made() -> AsyncIterator[LogSaver]:
         with TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""The machine on which the figures were measured."""
 
 import os
 import platform
@@ -37,7 +37,7 @@ def _processor() -> str:
 
 
 def _release() -> str:
-    """Return the version of the system, without what its maker calls this build."""
+    """Return the version of the system, without the name of the build."""
     return platform.release().partition("-")[0]
 
 

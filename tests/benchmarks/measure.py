@@ -22,7 +22,7 @@ OURS = "ours: "
 
 
 def processor_of_all() -> float:
-    """Return the processor time of this process and of all that it started."""
+    """Return the CPU time of this process and of all processes it started."""
     living = sum(map(_time_of_living, Path("/proc/self/task").glob("*/children")))
     used = [getrusage(RUSAGE_SELF), getrusage(RUSAGE_CHILDREN)]
     return living + sum(part.ru_utime + part.ru_stime for part in used)
@@ -70,7 +70,7 @@ around: Callable[[Work], Work] = lambda work: work  # noqa: E731 - it is replace
 
 
 class Skip(Exception):  # noqa: N818 - not an error
-    """A row cannot be measured here; the message gives the reason."""
+    """A row cannot be measured here; the message states the reason."""
 
 
 class Sides(NamedTuple):
@@ -86,14 +86,14 @@ class Sides(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Return ours to theirs, in the way that the goal is about."""
+        """Return the ratio of ours to theirs on which the goal is based."""
         if self.is_by_pairs and self.pairs:
             return self.pairs
         return self.ours / self.theirs
 
 
 class Figure(NamedTuple):
-    """What a row found; the ratio is ours to theirs in the sense of its goal."""
+    """The result of a row; the ratio compares ours with theirs as in its goal."""
 
     ours: float
     theirs: float

@@ -49,7 +49,7 @@ class OursOnly:
 
 
 def processor_time() -> float:
-    """Return the user and system time of this process and of all that it started."""
+    """Return the user and system time of this process and of all it started."""
     living = sum(map(_time_of_living, Path("/proc/self/task").glob("*/children")))
     used = [getrusage(RUSAGE_SELF), getrusage(RUSAGE_CHILDREN)]
     return living + sum(part.ru_utime + part.ru_stime for part in used)

@@ -25,7 +25,7 @@ TOP = 5
 
 
 class Place(NamedTuple):
-    """A function, and what share of the time is spent in it itself."""
+    """A function, and the share of time spent in the function itself."""
 
     where: str
     share: float
@@ -70,7 +70,7 @@ class Profile:
 
 
 def profile_of(measured: Callable[[Bench], Figure], bench: Bench) -> list[Place]:
-    """Return where our side of a row spends its time."""
+    """Return the functions in which our side of a row spends its time."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-profile-") as name:
         profile = Profile(Path(name))
         with _watched(profile):

@@ -216,7 +216,7 @@ def _options() -> argparse.Namespace:
 
 
 def _write_docs(bench: Bench, wanted: dict[str, Row], began: float) -> int:
-    """Measure the rows, print each at once, and write all of them into the page."""
+    """Measure the rows, print each immediately, and write all of them into the page."""
     figures: list[str] = []
     machine = {**_machine(bench), "sizes": _sizes(bench)}
     tables: list[Terminal | Markdown] = [Terminal(), Markdown(figures.append)]

@@ -108,7 +108,7 @@ def loop(count_of_phases: int = PHASES) -> Iterator[Event]:
 
 
 def loop_events(events: int) -> Iterator[Event]:
-    """Yield the first so many events of the loop."""
+    """Yield the first events of the loop."""
     return islice(loop(), events)
 
 

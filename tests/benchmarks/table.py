@@ -52,7 +52,7 @@ class Measured(NamedTuple):
         return {"name": self.name, **found._asdict(), **wanted, "passed": self.is_passed}
 
     def cells(self) -> list[str]:
-        """Return the row's words, in the order of the columns."""
+        """Return the row's cells, in the order of the columns."""
         goal, found = self.goal, self.found
         assert isinstance(found, Figure)
         wanted = "-"
@@ -67,7 +67,7 @@ class Measured(NamedTuple):
         return [self.name, ours, found.against, theirs, ratio, *ways, wanted]
 
     def unmeasured(self) -> str:
-        """Return why there is no figure."""
+        """Return the reason why there is no figure."""
         if isinstance(self.found, Broken):
             return f"could not be measured: {self.found.reason}"
         return f"skipped: {self.found}"
@@ -82,18 +82,18 @@ class Measured(NamedTuple):
 def measured_now(
     name: str, goal: Goal, found: Figure | Skip | Broken, *, since: float
 ) -> Measured:
-    """Return a row just measured, with the load that it was measured under."""
+    """Return a row just measured, with the load during its measurement."""
     seconds = round(time.monotonic() - since, 1)
     return Measured(name, goal, found, round(os.getloadavg()[0], 1), seconds)
 
 
 def print_now(line: str) -> None:
-    """Print a line that somebody waits for."""
+    """Print a line immediately."""
     print(line, flush=True)
 
 
 class Terminal:
-    """A table in columns, printed row by row as they come."""
+    """A table in columns, printed row by row."""
 
     def head(self, machine: dict[str, str]) -> None:
         """Print the machine, and the names of the columns."""
@@ -109,7 +109,7 @@ class Terminal:
         print(f"{_columns(row.cells())}  {row.verdict()}".rstrip(), flush=True)
 
     def foot(self, summary: str) -> None:
-        """Print how it went."""
+        """Print the summary."""
         print(f"\n{summary}")
 
 
@@ -128,7 +128,7 @@ class Markdown:
         self._say(f"\n{piped(heads)}\n|{'|'.join(sides)}|")
 
     def row(self, row: Measured) -> None:
-        """Say a row."""
+        """Print a row."""
         if isinstance(row.found, Figure):
             self._say(piped((*row.cells(), row.verdict())))
             return

@@ -65,7 +65,7 @@ def test_measures_a_row(capsys: pytest.CaptureFixture[str]) -> None:
 def test_prints_both_ratios_and_the_load(
     capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
-    """A row about time shows the ratio of least processor time and the median of pairs."""
+    """A row about time shows the ratio of least CPU time and the median of pairs."""
     code, said = _table(capsys, *filter(None, [form, "--only", "blame of one field"]))
     (head,) = [line for line in said.splitlines() if "against" in line]
     (row,) = [line for line in said.splitlines() if "blame of one field" in line][:1]
@@ -78,7 +78,7 @@ def test_prints_both_ratios_and_the_load(
 
 
 def test_the_core_is_measured_unless_all_is_asked_for() -> None:
-    """Without a word only the rows of the core are measured; `all` measures every row."""
+    """By default, only the rows of the core are measured; `all` measures every row."""
     core, every = (run.chosen(which, "") for which in ("core", "all"))
     assert every == run.ROWS
     assert 10 < len(core) < len(every)
@@ -124,7 +124,7 @@ def test_the_page_has_the_form_of_what_is_written_into_it() -> None:
 def test_one_command_writes_the_page(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """`--write-docs` replaces the table and keeps the text around it."""
+    """`--write-docs` replaces the table and preserves the text around it."""
     copy = tmp_path / "performance.md"
     before = page.PAGE.read_text()
     copy.write_text(before)
@@ -147,7 +147,7 @@ def test_a_page_without_a_place_is_refused() -> None:
 
 
 def test_nothing_settles_by_sleeping() -> None:
-    """No benchmark waits before it measures: what costs at first is part of the cost."""
+    """No benchmark waits before measuring: initial costs are part of the cost."""
     for path in RUN.parent.rglob("*.py"):
         if path.name != Path(__file__).name:
             assert "sleep" not in path.read_text(), path.name

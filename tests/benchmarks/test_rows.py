@@ -49,7 +49,7 @@ class Watch:
         self.is_ours |= any(process.poll() is None for process in self._running)
 
     def started(self, *words: Any, **settings: Any) -> Any:
-        """Start a command, and note it if it is sprintlog's."""
+        """Start a command, and record whether it is sprintlog's."""
         process = _popen(*words, **settings)
         if any("sprintlog" in str(word) for word in words[0][:3]):
             self.is_ours |= self._is_on
@@ -81,7 +81,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
-    """Make a run of the sizes for tests."""
+    """Provide a benchmark run with sizes for tests."""
     return Bench(tmp_path, TINY)
 
 

@@ -58,7 +58,7 @@ phases:
 
 
 class Result(NamedTuple):
-    """What a command printed, and how it ended."""
+    """The output of a command, and its exit status."""
 
     code: int
     out: str
@@ -235,7 +235,7 @@ def state(folder: Path) -> Callable[[], Any]:
 
 @pytest.fixture
 def goal_agent(folder: Path, done: Run) -> goals.Make:
-    """Return a function that makes a goal, its hooks, and an agent with a trait."""
+    """Return a function that creates a goal, its hooks, and an agent with a behaviour."""
 
     def make(
         trait: str = "",
@@ -313,7 +313,7 @@ def journal_path(folder: Path, done: Run) -> Path:
 
 @pytest.fixture
 def journal(journal_path: Path, done: Run) -> Path:
-    """Return the file of a journal that holds two entries and a learning."""
+    """Return the file of a journal with two entries and a learning."""
     observation = '{"type": "blocker", "title": "no key", "category": "dependency"}'
     done("journal entry record", "auth", "--status", "failed", "--observation", observation,
          "--summary", "stuck", "--at", "2026-02-01T10:00:00Z")  # fmt: skip

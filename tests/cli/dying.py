@@ -16,7 +16,7 @@ _append = SqliteLog.append
 
 
 def die_at(*places: int | str, after: bool) -> None:
-    """Let this process be killed before or after an append, counted from 1, or by types."""
+    """Kill this process before or after an append, given by number or by event types."""
     made = 0
 
     def append(log: SqliteLog, *given: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A sprint with gates, and the script that plays its agent; `%s` is its own trait."""
+"""A sprint with gates, and the script of its agent; `%s` is its behaviour."""
 
 PLAN = """\
 max-iterations: 40

@@ -53,7 +53,7 @@ def new_log(store: str, folder: Path, *, seed: bytes = b"seed") -> Log:
 
 @pytest.fixture(params=EVERY_STORE)
 def store(request: pytest.FixtureRequest) -> str:
-    """Give the name of every store."""
+    """Provide the name of every store."""
     name: str = request.param
     return name
 

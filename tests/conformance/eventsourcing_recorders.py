@@ -21,7 +21,7 @@ from sprintlog.stores import EventStore, Expect, Log, NewEvent, RecordedEvent, o
 if TYPE_CHECKING:
     # The library is installed only for `make judges`, so types are checked without it.
     class AggregateRecorder:
-        """Keeps the events of aggregates."""
+        """Stores the events of aggregates."""
 
     class ApplicationRecorder(AggregateRecorder):
         """Also stores events in one total order."""
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         """Stores the position up to which another application was followed."""
 
     class Subscription:
-        """What follows a recorder."""
+        """A subscription to a recorder."""
 
         _has_been_stopped: bool
 
@@ -156,7 +156,7 @@ class SprintlogApplicationRecorder(SprintlogAggregateRecorder, ApplicationRecord
     def subscribe(
         self, gt: int | None = None, topics: Sequence[str] = ()
     ) -> "SprintlogSubscription":
-        """Return what follows the log."""
+        """Return a subscription to the log."""
         return SprintlogSubscription(self, gt, topics)
 
 

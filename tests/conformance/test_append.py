@@ -1,4 +1,4 @@
-"""What every store promises about appending."""
+"""The contract of every store for appending."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_answer_is_what_is_stored(log: Log) -> None:
     ],
 )
 def test_expected_version_lets_a_match_in(log: Log, expect: Expected, before: int) -> None:
-    """Each of the four expectations is met by a stream in that state."""
+    """A stream in the expected state satisfies each of the four expectations."""
     log.append("other", [new_event()], expect=Expect.ANY)
     for version in range(before):
         log.append("a", [new_event()], expect=version)

@@ -1,4 +1,4 @@
-"""What every store promises about saved states."""
+"""The contract of every store for saved states."""
 
 import pytest
 

@@ -29,7 +29,7 @@ def test_bytes_written_again_are_of_the_later_version(known: Digests) -> None:
 
 
 def test_what_was_written_is_listed_newest_first(known: Digests) -> None:
-    """Every digest of a path is there with its version."""
+    """Every digest of a path is listed with its version."""
     for digest, version in ((ONE, 1), (THREE, 7), (TWO, 4)):
         known.know("a", digest, version=version)
     known.know("b", ONE, version=9)

@@ -80,7 +80,7 @@ def test_where_nothing_is_meant_nothing_is_said(
 
 
 def test_without_the_event_nothing_is_erased(log: Log, events: list[RecordedEvent]) -> None:
-    """An event that cannot be recorded takes no payload with it."""
+    """If the event cannot be recorded, no payload is erased."""
     wrong = structs.replace(SAID, at="yesterday")
     with pytest.raises(RefusedError):
         log.erase([Span("a", 1, 4)], stream="erasures", said=wrong)

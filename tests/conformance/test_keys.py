@@ -1,4 +1,4 @@
-"""What every store promises about idempotency keys."""
+"""The contract of every store for idempotency keys."""
 
 import pytest
 

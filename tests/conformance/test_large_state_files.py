@@ -34,7 +34,7 @@ DOCUMENT = {
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    """Give a workspace with a started sprint of many phases."""
+    """Provide a workspace with a started sprint of many phases."""
     with make("sqlite", tmp_path) as workspace:
         place = Place("PROGRESS.yaml")
         workspace.handle_with("s", lambda sprint, at: [SprintCompiled(DOCUMENT, place)])
@@ -64,12 +64,12 @@ class Counting:
         self._inner, self._counts = inner, counts
 
     def update(self, content: bytes) -> None:
-        """Take more bytes."""
+        """Add bytes."""
         self._counts.append(len(content))
         self._inner.update(content)
 
     def copy(self) -> "Counting":
-        """Return a log that continues on its own."""
+        """Return a copy that continues separately."""
         return Counting(self._inner.copy(), self._counts)
 
     def digest(self) -> bytes:
@@ -233,7 +233,7 @@ def test_an_injection_ends_the_notes(
 def test_process_that_ends_keeps_no_packed_blocks(
     workspace: Workspace, texts: list[blocks.Text]
 ) -> None:
-    """A process stores data for comparing only from its second text on: it takes memory."""
+    """A process stores data for comparison only from its second text on, to save memory."""
     next_one = reopened(workspace)
     for phase in ("p1", "p2"):
         start(next_one, phase)
@@ -243,7 +243,7 @@ def test_process_that_ends_keeps_no_packed_blocks(
 def test_an_edit_is_never_taken_over(
     workspace: Workspace, texts: list[blocks.Text]
 ) -> None:
-    """Of a file that somebody edited no block is believed."""
+    """No block of an edited file is reused."""
     path = workspace.location.root / "PROGRESS.yaml"
     path.write_bytes(content_of(workspace).replace(b"p7\n", b"q7\n"))
     start(workspace, "p1")
@@ -267,7 +267,7 @@ def test_damaged_cache_is_not_believed(
 
 
 def test_flipped_bits_of_the_cache_are_noticed(workspace: Workspace) -> None:
-    """Whichever bit of the cache is flipped, the file is that of the complete writer."""
+    """Whichever bit of the cache is flipped, the file equals the complete writer's."""
     whole = kept_of(workspace).read_bytes()
     for number, place in enumerate(range(0, len(whole), len(whole) // 20)):
         kept = kept_of(workspace)

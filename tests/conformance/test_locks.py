@@ -1,4 +1,4 @@
-"""What every store promises about its locks."""
+"""The contract of every store for its locks."""
 
 import pytest
 

@@ -90,7 +90,7 @@ def test_only_the_new_entry_is_decoded(workspace: Workspace, decoded: list[int])
 def test_only_the_new_entry_is_laid_out(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The text at hand is gone on with."""
+    """The current text is extended."""
     before = content_of(workspace)
     laid_out: list[int] = []
     with_entries = journal_file.with_entries
@@ -127,7 +127,7 @@ def test_what_is_not_an_entry_makes_the_whole_text(
 
 @pytest.mark.parametrize("harm", ["gone", "flipped", "older"])
 def test_a_wrong_mark_does_no_harm(workspace: Workspace, harm: str) -> None:
-    """The stored text is a cache: without it the text is made completely."""
+    """The stored text is a cache: without it, the text is generated completely."""
     (kept,) = (workspace.location.folder / BLOCKS).iterdir()
     older = kept.read_bytes()
     record(workspace, EntryRecorded(entry(ENTRIES)))
@@ -166,7 +166,7 @@ def test_a_text_of_another_history_is_not_gone_on_with(tmp_path: Path) -> None:
 def test_any_journal_is_what_the_whole_text_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After whatever was recorded, with fields of a later version or without any."""
+    """The file equals a complete text after any events, with or without later fields."""
     monkeypatch.setattr(journal_file, "LONG_BYTES", 0)
     for seed in range(4):
         chance = random.Random(seed)

@@ -64,7 +64,7 @@ def start(workspace: Workspace, phase: str) -> str | None:
 
 
 def file_of(workspace: Workspace) -> Path:
-    """Return where the sprint's state file is."""
+    """Return the path of the sprint's state file."""
     return workspace.location.root / "PROGRESS.yaml"
 
 
@@ -76,7 +76,7 @@ def edit(workspace: Workspace) -> bytes:
 
 
 def kept_of(workspace: Workspace, name: str | None) -> bytes:
-    """Return the kept copy of an edit."""
+    """Return the stored copy of an edit."""
     return (workspace.location.folder / "edits" / str(name)).read_bytes()
 
 

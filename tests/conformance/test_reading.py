@@ -1,4 +1,4 @@
-"""What every store promises about reading."""
+"""The contract of every store for reading."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +40,7 @@ BOUNDS = [
 def test_bounds_of_the_log(
     log: Log, after: int, until: int | None, expected: list[int]
 ) -> None:
-    """`after` is exclusive, `until` inclusive, and both may lie outside the log."""
+    """`after` is exclusive, `until` inclusive, and both may be outside the log."""
     log.append("a", [DRAFT, DRAFT], expect=0)
     log.append("b", [DRAFT, DRAFT], expect=0)
     assert [event.position for event in log.read(after=after, until=until)] == expected

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
             """Return a new id."""
 
         def optional_test_insert_subscribe(self) -> None:
-            """Follow what is recorded."""
+            """Follow the recorded events."""
 
     class AggregateRecorderTestCase(OfTheLibrary):
         """Events of aggregates."""
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         """How far another application was followed."""
 
     class NonInterleavingNotificationIDsBaseCase(OfTheLibrary):
-        """Appends at once."""
+        """Concurrent appends."""
 
 else:
     from eventsourcing.tests.persistence import (
@@ -55,7 +55,7 @@ else:
 
 
 class NewLogs(TestCase):
-    """Give every test a separate log."""
+    """Provide every test with a separate log."""
 
     @pytest.fixture(autouse=True)
     def _set_folder(self, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def acts(workspace: Workspace, chance: Random) -> list[Callable[[], object]]:
 def test_the_file_is_what_the_whole_writer_says(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After each step of either, also of the sum that was gone on with."""
+    """After each step of either process, the text and its digest are right."""
     monkeypatch.setattr(sums, "STEP", 1024)
     chance = Random(seed)
     with make("sqlite", tmp_path) as one:

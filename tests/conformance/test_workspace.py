@@ -69,7 +69,7 @@ def live(workspace: Workspace) -> None:
 
 @pytest.fixture
 def workspace(store: str, tmp_path: Path) -> Iterator[Workspace]:
-    """Give a workspace of every store, with a past."""
+    """Provide a workspace of every store, with a history."""
     with make(store, tmp_path) as workspace:
         live(workspace)
         yield workspace
@@ -86,7 +86,7 @@ def all_of_them(tmp_path: Path) -> Iterator[dict[str, Workspace]]:
 
 
 def test_every_store_says_the_same(all_of_them: dict[str, Workspace]) -> None:
-    """Events, state files, saved states, digests and kept edits are equal."""
+    """Events, state files, saved states, digests and stored edits are equal."""
     seen = []
     for workspace in all_of_them.values():
         stream = "sprint/auth"
@@ -170,7 +170,7 @@ def test_reading_meanwhile_hides_nobody_who_was_first(workspace: Workspace) -> N
 def test_a_twin_that_was_first_is_the_answer(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An action is not refused because a twin with its key was recorded meanwhile."""
+    """An action is not refused because one with its key was recorded in the meantime."""
     log, create = workspace.log, CreateSprint({"phases": [{"id": "a", "prompt": "x"}]})
     other = Workspace(workspace.location, log, clock=ticking(), entropy=bytes)
     find_key, twins = log.find_key, list[Outcome]()

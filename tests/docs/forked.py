@@ -38,7 +38,7 @@ sys.exit((server.recv(1) or b"\\xff")[0])
 
 @contextlib.contextmanager
 def serving() -> Iterator[Path]:
-    """Run a server; yield the folder that holds its `sprintlog`."""
+    """Run a server; yield the folder that contains its `sprintlog`."""
     # Not in pytest's folder, because a socket address is limited to about 100 characters.
     with TemporaryDirectory(prefix="sprintlog-") as name:
         folder = Path(name)

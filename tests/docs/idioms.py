@@ -145,7 +145,7 @@ def _markdown_prose(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _python_prose(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the lines of comments and of string literals that may hold a sentence."""
+    """Yield the lines of comments and of string literals that may contain a sentence."""
     line, counted = 1, 0
     for start, body in _literals(text):
         if " " not in body or (len(body) < _LITERAL_LENGTH_MIN and body[0] != "#"):

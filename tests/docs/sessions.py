@@ -43,7 +43,7 @@ class Session(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """How a command went."""
+    """The result of a command."""
 
     code: int
     output: str
@@ -63,7 +63,7 @@ def session_of(page: Path) -> Session:
 def begin(
     session: Session, folder: Path, *, commands: Path | None = None
 ) -> subprocess.Popen[str]:
-    """Start to play a session in a folder; `commands` holds the `sprintlog` to use."""
+    """Start to play a session in a folder; `commands` contains the `sprintlog` to use."""
     for name, text in session.files.items():
         (folder / name).write_text(text, encoding="utf-8")
     script = _MARKS + "".join(

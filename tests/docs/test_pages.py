@@ -1,4 +1,4 @@
-"""The pages keep their bounds and are reachable, and every relative link resolves."""
+"""The pages stay within their limits and are reachable; every relative link resolves."""
 
 import re
 from collections.abc import Iterable

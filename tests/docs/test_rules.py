@@ -119,7 +119,7 @@ def test_every_rule_referred_to_exists() -> None:
 
 @pytest.mark.parametrize("private", [PRIVATE_CODE, PRIVATE_DOCUMENT], ids=["code", "name"])
 def test_nothing_refers_to_private_documents(private: re.Pattern[str]) -> None:
-    """No code or name of a document that is not in the repository is left."""
+    """No code or name of a document outside the repository remains."""
     found = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path, text in sources().items()

@@ -230,7 +230,7 @@ def test_one_sprint_alone(tmp_path: Path) -> None:
 
 
 def test_a_span_has_a_bounded_number_of_events(tmp_path: Path) -> None:
-    """Data beyond the limits of a span is counted, not kept."""
+    """Data beyond the limits of a span is counted, not stored."""
     with told_log(tmp_path) as workspace:
         add_notes(workspace, 2 * EVENTS_MAX)
         parts: list[bytes] = []
@@ -272,7 +272,7 @@ def add_notes(workspace: Workspace, number: int) -> None:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("format_", ["cloudevents", "otlp-json", "csv"])
 def test_memory_does_not_grow_with_the_log(tmp_path: Path, format_: str) -> None:
-    """A log that is four times as long takes far from four times the memory."""
+    """A log four times as long requires far less than four times the memory."""
 
     def peak(workspace: Workspace) -> int:
         tracemalloc.start()

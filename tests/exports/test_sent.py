@@ -155,6 +155,6 @@ def test_one_sprint_has_a_place_of_its_own(
 
 
 def test_an_address_stands_alone(log: Path, receiver: Receiver, run: Run) -> None:
-    """A file or a format beside an address is a mistake."""
+    """A file or a format together with an address is a mistake."""
     for words in (["--out", "x"], ["--format", "csv"], ["--otlp-endpoint", "http://a"]):
         assert run("store export", "--webhook", receiver.url, *words).code == 2

@@ -41,7 +41,7 @@ def test_spans_that_an_endpoint_did_not_keep(
 
 
 def spans(receiver: Receiver) -> list[dict[str, Any]]:
-    """Return the spans that a server took, and forget them."""
+    """Return the spans that a server received, and clear them."""
     found = [
         span
         for _, _, body in receiver.taken

@@ -172,7 +172,7 @@ def test_a_sprint_of_something_else_is_not_touched(
 
 
 def test_an_importer_that_nobody_brings_is_no_command(folder: Path, run: Run) -> None:
-    """An unknown word after `import` is a usage error, as before."""
+    """An unknown word after `import` is a usage error."""
     result = run("import", "nobodys")
     assert result.code == 2
     assert "there is no command 'nobodys'" in result.err

@@ -61,7 +61,7 @@ def test_one_that_fails_names_itself(
     code: str,
     said: str,
 ) -> None:
-    """`extensions check` gives the reason why each is unusable, and ends with 1."""
+    """`extensions check` states the reason why each is unusable, and exits with 1."""
     site = tmp_path_factory.mktemp("site")
     broken(site, kind, "x-bad-one", code)
     monkeypatch.syspath_prepend(str(site))
@@ -97,7 +97,7 @@ def test_nothing_is_found_in_the_folder_one_is_in(
 
 
 def program(folder: Path, name: str, text: str = "echo it: $@") -> Path:
-    """Put a program into a folder."""
+    """Create a program in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"sprintlog-{name}"
     file.write_text(f"#!/bin/sh\n{text}\n")

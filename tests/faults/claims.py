@@ -10,7 +10,7 @@ _POSITION = re.compile(r"\[position (\d+)")
 
 
 def acknowledged(done: Done) -> list[tuple[int, str | None]]:
-    """Return position and hash of every event that a command said it had recorded."""
+    """Return position and hash of every event that a command acknowledged."""
     found: list[tuple[int, str | None]] = []
     for line in done.out.splitlines():
         if line.startswith(("{", "[")):
@@ -27,7 +27,7 @@ def acknowledged(done: Done) -> list[tuple[int, str | None]]:
 
 
 def missing(claims: list[tuple[int, str | None]], events: list[Any]) -> list[int]:
-    """Return the acknowledged positions at which that event does not stand."""
+    """Return the acknowledged positions at which the event is missing."""
     hashes = {event["position"]: event["hash"] for event in events}
     return [
         position

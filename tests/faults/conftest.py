@@ -1,4 +1,4 @@
-"""Logs that tests damage copies of, which nobody changes, and the driver process."""
+"""Logs to damage copies of, which are never changed, and the driver process."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def runner() -> Runner:
 
 @pytest.fixture(scope="session")
 def closed(tmp_path_factory: pytest.TempPathFactory) -> Specimen:
-    """Give a log that was closed cleanly."""
+    """Provide a log that was closed cleanly."""
     root = tmp_path_factory.mktemp("closed") / "log"
     return make_specimen(root, events=60, live=False)
 

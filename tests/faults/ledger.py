@@ -1,4 +1,4 @@
-"""Requests to a log and its promises, and whether it kept them."""
+"""Requests to a log and its guarantees, and whether they were kept."""
 
 import json
 import os
@@ -64,7 +64,7 @@ class Ledger:
         self.problems: list[str] = []
 
     def ask(self, line: Line) -> None:
-        """Note a command before it is sent."""
+        """Record a command before it is sent."""
         self.asked[line.token] = line
 
     def hear(self, token: str, answer: bytes) -> None:
@@ -146,7 +146,7 @@ def state_file(sprint: str) -> str:
 
 
 def edits_kept(folder: Path) -> dict[str, str]:
-    """Return the sha256 of every kept edit's bytes, with its name."""
+    """Return the SHA-256 of every stored edit, with its name."""
     return {
         sha256(path.read_bytes()).hexdigest(): path.name
         for path in (folder / "edits").glob("*")

@@ -72,7 +72,7 @@ class LazyConnection:
 
 
 class KeylessLog(SqliteLog):
-    """A log that takes keys and forgets them."""
+    """A log that accepts keys and forgets them."""
 
     def append(
         self,
@@ -83,7 +83,7 @@ class KeylessLog(SqliteLog):
         key: str | None = None,
         key_digest: bytes | None = None,
     ) -> Appended:
-        """Append, whatever was appended under the key."""
+        """Append regardless of earlier appends with the key."""
         return super().append(stream, new_events, expect=expect)
 
 
@@ -119,7 +119,7 @@ def commit_late(patch: pytest.MonkeyPatch) -> None:
 
 
 def forget_keys(patch: pytest.MonkeyPatch) -> None:
-    """Do not look whether a key was used."""
+    """Skip the check whether a key was used."""
     patch.setattr(store, "SqliteLog", KeylessLog)
 
 

@@ -50,7 +50,7 @@ def journal_gone_unsynced() -> None:
 
 
 def folders_unsynced() -> None:
-    """Never sync a folder after something in it was made or renamed."""
+    """Never sync a folder after creating or renaming something in it."""
     sync = os.fsync
 
     def skip_folders(descriptor: int) -> None:

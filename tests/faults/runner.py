@@ -46,7 +46,7 @@ def is_slow(seconds: float, *, limit: float, usual: float) -> bool:
 
 
 def environment() -> dict[str, str]:
-    """Return an environment in which this checkout is what runs, with its defaults."""
+    """Return an environment that uses this checkout, with its defaults."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPRINTLOG", "FAULT"))}
     return {**kept, "PYTHONPATH": f"{ROOT / '.package'}{os.pathsep}{ROOT}"}
 

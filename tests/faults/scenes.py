@@ -1,4 +1,4 @@
-"""The commands into which faults are put, and the folders they run in."""
+"""The commands into which faults are injected, and their folders."""
 
 import json
 from pathlib import Path

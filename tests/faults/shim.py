@@ -11,7 +11,7 @@ SOURCE = Path(__file__).with_name("shim.c")
 
 
 class Unavailable(Exception):  # noqa: N818 - a reason to skip
-    """An instrument cannot be used here; the message gives the reason."""
+    """A tool cannot be used here; the message states the reason."""
 
 
 @cache

@@ -22,7 +22,7 @@ class Fault(NamedTuple):
     """The names of the test files of which at least one must fail."""
 
     def paths(self, root: Path) -> list[Path]:
-        """Return its test files, wherever below `tests` they are."""
+        """Return its test files, wherever they are below `tests`."""
         return [path for name in self.tests for path in (root / "tests").rglob(name)]
 
 

@@ -109,7 +109,7 @@ def read_files(root: Path) -> Files:
 
 
 def put(folder: Path, files: Files) -> None:
-    """Make these the only files of a log's folder."""
+    """Make these the only files in a log's folder."""
     for path in folder.iterdir():
         if path.is_file():
             path.unlink()

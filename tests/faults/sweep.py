@@ -1,4 +1,4 @@
-"""Let every file operation of a command fail or be killed, and judge the result."""
+"""Make every file operation of a command fail or be killed, and judge the result."""
 
 import random
 import shutil

@@ -49,7 +49,7 @@ class Given(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return the text without what its bytes hide from a reader."""
+        """Return the text without parts that its bytes hide from a reader."""
         return self.content.decode("utf-8", "replace")
 
     @property

@@ -63,7 +63,7 @@ class Feeder:
 
 
 def by_coverage(name: str, seconds: int, folder: Path) -> None:
-    """Feed what reaches lines that were not reached before; it never returns."""
+    """Feed inputs that reach new lines; this never returns."""
     with atheris.instrument_imports(include=["sprintlog"], enable_loader_override=False):
         feeder = Feeder(name, folder)
     corpus = folder / "corpus"

@@ -87,7 +87,7 @@ def corpus(agent: str) -> tuple[tuple[bytes, ...], ...]:
 
 
 def _owner(name: str) -> str:
-    """Return the agent of a fixture: its longest name that the file's begins with."""
+    """Return the agent of a fixture: the longest name with which the file's starts."""
     return max((x for x in AGENTS if name.startswith(f"{x}-")), key=len, default="")
 
 
@@ -120,7 +120,7 @@ def _weighed(found: Any, weights: dict[Any, Any]) -> Any:
 
 
 def json_of(line: bytes) -> Any:
-    """Return the data of a text in JSON; None if it is not JSON."""
+    """Return a text parsed as JSON; None if it is not JSON."""
     try:
         return json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -242,7 +242,7 @@ def is_sum(figure: float, numbers: Counter[int], tolerance: int) -> bool | None:
 
 
 def check(agent: str | None, content: bytes) -> tuple[int, int, list[str], Activity]:
-    """Return how many figures were checked and undecided, and those that were invented."""
+    """Return the numbers of checked and undecided figures, and the invented ones."""
     hearing = OutputReader(told="do it", agent=agent)
     half = len(content) // 2
     hearing.feed(content[:half])

@@ -83,7 +83,7 @@ def _plain(read: Read) -> Callable[[Path], Read]:
 
 
 def text_of(content: bytes) -> str:
-    """Return bytes as a command line gives them to Python."""
+    """Return bytes as Python receives them from a command line."""
     return content.decode("utf-8", "surrogateescape")
 
 

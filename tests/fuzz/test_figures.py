@@ -20,7 +20,7 @@ def test_mutated_lines(agent: str) -> None:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_every_decoder_has_a_fixture(agent: str) -> None:
-    """The fixtures of each decoder in the table are decoded as its own."""
+    """The fixtures of each decoder in the table are decoded by that decoder."""
     assert {check(None, b"\n".join(lines))[3].agent for lines in corpus(agent)} == {agent}
 
 

@@ -36,5 +36,5 @@ def test_any_bytes(name: str, tmp_path: Path) -> None:
 
 
 def test_every_input_belongs_to_a_reader() -> None:
-    """No folder of inputs is left without the reader that they are for."""
+    """Each folder of inputs belongs to a reader."""
     assert {path.name for path in KEPT.iterdir()} <= {*TARGETS}

@@ -55,7 +55,7 @@ MACHINE = ("sizes", "file-system", "journal-mode", "sqlite", "versions", "owner"
 
 
 class Form(NamedTuple):
-    """How a screen is looked at."""
+    """A way to display a screen."""
 
     columns: int | None = None
     environment: tuple[tuple[str, str], ...] = ()

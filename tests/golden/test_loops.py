@@ -29,7 +29,7 @@ UNDATED = ("prd",)
 
 
 def imported(kind: str, folder: Path) -> str:
-    """Return the events of an import, a line each, without what differs every time."""
+    """Return the events of an import as lines, without values that always differ."""
     source = FIXTURES / "loops" / LOOPS[kind]
     given = folder / source.name
     if source.is_dir():

@@ -14,7 +14,7 @@ from .screens import EXPECTED, FORMS, SCREENS, make_log, new_folder, page
 
 @pytest.fixture(scope="module")
 def looked_at() -> Iterator[Path]:
-    """Return a folder with the log that is looked at."""
+    """Return a folder with the displayed log."""
     folder = new_folder()
     make_log(folder)
     yield folder

@@ -82,7 +82,7 @@ def state_file(stream: Path) -> bytes:
 
 
 def expected_file(stream: Path) -> Path:
-    """Return where PROGRESS.yaml of a stored stream is stored."""
+    """Return the path of a stored stream's PROGRESS.yaml."""
     return FIXTURES / "expected" / f"{stream.stem}.PROGRESS.yaml"
 
 

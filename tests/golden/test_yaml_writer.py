@@ -38,7 +38,7 @@ def nested(levels: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", SAME, ids=named)
 def test_text_is_what_js_yaml_writes(case: dict[str, Any]) -> None:
-    """Nasty scalars, keys and shapes come out exactly as js-yaml 4 writes them."""
+    """Unusual scalars, keys and shapes are written exactly as by js-yaml 4."""
     assert dump(case["document"]) == case["yaml"]
 
 
@@ -86,7 +86,7 @@ def test_items_join_to_the_sequence() -> None:
 
 
 def test_item_stands_at_its_indentation() -> None:
-    """A nested sequence is its head and its items at their own indentation."""
+    """A nested sequence is its head, with its items at their own indentation."""
     steps = [{"prompt": "a\nb"}, ["c", {}], None]
     parts = [dump_item(step, indent=6) for step in steps]
     head = "phases:\n  - id: p\n    steps:\n"
@@ -125,7 +125,7 @@ def test_path_of_a_part_starts_where_the_part_stands() -> None:
 
 
 def test_path_quotes_what_is_no_plain_word() -> None:
-    """A key that is not a plain word is quoted, and escaped, in a path."""
+    """A key that is not a plain word is quoted and escaped in a path."""
     with pytest.raises(InvalidInputError) as refusal:
         dump({"a b": {"line\nbreak": {"é": {"half \ud83d": 1}}}})
     field = refusal.value.fields["field"]

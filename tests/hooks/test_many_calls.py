@@ -38,7 +38,7 @@ def call(workspace: Workspace, times: int) -> None:
 
 
 def steps_of_status(workspace: Workspace) -> int:
-    """Return what SQLite does for `status` of a sprint that seems to be silent."""
+    """Return SQLite's work for the `status` of a sprint that seems to be inactive."""
     assert isinstance(workspace.log, SqliteLog)
     workspace.clock = lambda: 1_768_467_600_000 + 2000 * STALE_AFTER_SECONDS
     with steps_of(workspace.log.connection.raw) as steps:

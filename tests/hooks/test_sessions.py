@@ -19,7 +19,7 @@ Told = list[tuple[str, bytes]]
 
 
 def told() -> Told:
-    """Return what all recorded hooks were handed, with their agents."""
+    """Return the inputs of all recorded hooks, with their agents."""
     return [
         (file.stem.partition("-")[0], line)
         for file in RECORDED
@@ -43,7 +43,7 @@ def record(folder: Path, hooks: Told) -> dict[str, set[tuple[str, str, bytes]]]:
 
 
 def ways(hooks: Told) -> Iterator[Told]:
-    """Yield orders in which hooks may come."""
+    """Yield possible orders of hooks."""
     yield [*hooks, *hooks]
     for seed in range(3):
         mixed = [*hooks, *Random(seed).sample(hooks, len(hooks) // 2)]

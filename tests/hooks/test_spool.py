@@ -36,7 +36,7 @@ def locked(log: Path) -> Iterator[None]:
 
 
 def spooled(log: Path) -> list[Path]:
-    """Return the files that wait beside a log."""
+    """Return the spooled files next to a log."""
     return sorted((log / "spool").glob("*")) if (log / "spool").exists() else []
 
 

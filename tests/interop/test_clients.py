@@ -52,7 +52,7 @@ def modules() -> Path:
 
 
 def test_the_typescript_client(modules: Path, folder: Path) -> None:
-    """It type-checks under --strict, and passes its own tests."""
+    """The client type-checks under --strict, and passes its own tests."""
     client = folder / "client"
     shutil.copytree(CLIENTS / "typescript", client)
     (client / "node_modules").symlink_to(modules)

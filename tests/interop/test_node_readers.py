@@ -71,20 +71,20 @@ def readings(table: dict[str, Any]) -> Readings:
 
 
 def test_every_node_reader_gets_the_values_back(readings: Readings) -> None:
-    """No reader of the TypeScript world takes a nasty value for something else."""
+    """No TypeScript reader mistakes an unusual value for something else."""
     assert readings.failures == []
 
 
 def test_node_confirms_what_js_yaml_writes(
     table: dict[str, Any], readings: Readings
 ) -> None:
-    """The table's texts are those that js-yaml 4 itself writes."""
+    """The table's texts are those that js-yaml 4 writes."""
     same = [case["yaml"] for case in table["same"]]
     differing = [case["js_yaml"] for case in table["differing"]]
     assert readings.dumps == [*same, *differing]
 
 
 def test_node_notices_a_wrong_value() -> None:
-    """The comparison sees a type that JSON would hide: a date for a string."""
+    """The comparison detects a type that JSON would hide: a date for a string."""
     pairs = [("a: 2026-01-15T09:00:00Z\n", '{"a": "2026-01-15T09:00:00.000Z"}')]
     assert len(read_with_node(pairs, node_modules()).failures) == len(PACKAGES)

@@ -127,7 +127,7 @@ def test_the_brief_is_a_prompt(mode: str, sprint: Path, events: Events) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_reading_server_offers_less(mode: str, sprint: Path) -> None:
-    """With --read-only the tools that record are not there."""
+    """With --read-only, the tools that record are not offered."""
 
     async def look(client: Any) -> list[str]:
         return [tool.name for tool in (await client.list_tools()).tools]

@@ -226,7 +226,7 @@ def test_a_server_can_be_for_one_sprint(sprint: Path, done: Run) -> None:
 
 
 def test_a_goal_is_worked_on(folder: Path, done: Run, agent: Agent) -> None:
-    """Iterations begin, continue and reach the goal by the agent's reports."""
+    """Iterations start, continue and reach the goal by the agent's reports."""
     done("init")
     done("sprint", "create", "win", "--goal", "All tests pass")
     done("sprint", "start")

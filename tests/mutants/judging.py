@@ -22,7 +22,7 @@ _CHUNKS = (5.0, 15.0, float("inf"))
 
 @dataclass
 class Verdict:
-    """What became of a mutation."""
+    """The result of a mutation."""
 
     status: str
     reached_by: int

@@ -148,7 +148,7 @@ def _run_batch(trace: Trace, batch: list[str], copy: Copy, lock: Lock) -> float:
 
 
 def _tests_of(label: str, users: dict[str, set[str]]) -> list[str]:
-    """Return the tests that a label of the plugin stands for."""
+    """Return the tests that a label of the plugin represents."""
     if label in users:
         return [label]
     fixture, tab, base = label.partition("\t")

@@ -126,7 +126,7 @@ class _Night:
         self._iteration = 0
 
     def at(self, minutes: float) -> str:
-        """Return the time so many minutes after the beginning."""
+        """Return the time a number of minutes after the start."""
         return to_text(parse(BEGIN) + timedelta(minutes=minutes))
 
     def do(self, minutes: float, command: Command, actor: str = LOOP) -> None:

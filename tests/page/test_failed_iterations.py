@@ -70,7 +70,7 @@ def test_what_failed_is_not_open_as_well(facts: SprintFacts) -> None:
 
 
 def test_a_gate_that_failed_is_named_with_its_last_line(tmp_path: Path) -> None:
-    """Which gate, its exit code, what it printed: in the row of the iteration."""
+    """The iteration's row names the gate, its exit status and its output."""
     with night(tmp_path) as workspace:
         found = rows(sprint_facts(workspace, SPRINT))
     said = (
@@ -92,7 +92,7 @@ def test_of_many_failures_the_first_and_the_last_are_kept() -> None:
 
 
 def test_what_differs_is_said_by_how_much(tmp_path: Path) -> None:
-    """Figures, dollars and times have their difference; words an equals sign or none."""
+    """Figures, dollars and times show their difference; texts an equals sign or none."""
     with night(tmp_path) as workspace:
         said = str(comparison(sprint_facts(workspace, SPRINT)))
     changes = dict(

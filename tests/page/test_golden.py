@@ -1,6 +1,6 @@
 """The page of three stored streams, byte for byte: `python -m tests.page.test_golden`.
 
-Look at the pages in a browser before you store them again.
+Review the pages in a browser before you store them again.
 """
 
 import os

@@ -23,7 +23,7 @@ Open = Callable[..., "Page"]
 
 
 class _Seen:
-    """What a page did while it was open."""
+    """The actions of a page while it was open."""
 
     def __init__(self) -> None:
         self.requests: list[str] = []
@@ -87,7 +87,7 @@ def test_the_slider_shows_each_version(
 
 
 def test_keys_and_links_move_the_slider(look: Open, night_page: Path) -> None:
-    """A link opens its version, arrows go on from there, and the address follows."""
+    """A link opens its version, arrow keys move on from there, and the address follows."""
     page = look(night_page, link="#v=41")
     assert shown_version(page) == 41
     page.keyboard.press("ArrowLeft")
@@ -136,7 +136,7 @@ def test_sorting_keeps_the_unknown_last(look: Open, night_page: Path) -> None:
 
 
 def test_any_two_are_compared(look: Open, night_page: Path) -> None:
-    """The figures of two that are chosen, what changed, and the lines of the state."""
+    """The figures of two chosen versions, their changes, and the lines of the state."""
     page = look(night_page)
     page.get_by_label("first iteration").select_option("3")
     page.get_by_label("second iteration").select_option("8")
@@ -148,7 +148,7 @@ def test_any_two_are_compared(look: Open, night_page: Path) -> None:
 
 
 def test_zoom_widens_the_timeline(look: Open, night_page: Path) -> None:
-    """The drawing becomes wider in its box, and the page does not."""
+    """The drawing becomes wider in its box, but the page does not."""
     page = look(night_page)
     drawing = page.locator("svg.gantt")
     before = drawing.bounding_box()

@@ -1,4 +1,4 @@
-"""Where things of a timeline are: rows, bars, gaps, arrows, ticks."""
+"""The positions in a timeline: rows, bars, gaps, arrows, ticks."""
 
 import pytest
 
@@ -74,7 +74,7 @@ def test_ways_back_that_cross_have_levels() -> None:
 
 
 def test_two_hundred_ways_back_are_drawn() -> None:
-    """As many levels as there are serve for any number of rollbacks."""
+    """The existing levels are sufficient for any number of rollbacks."""
     back = [Return((n + 1) * MINUTE, 0, "") for n in range(200)]
     assert len(place_timeline([work("a", 0, 200)], returns=back).arrows) == 200
 

@@ -64,7 +64,7 @@ def told(workspace: Workspace, sprint: str = SPRINT) -> str:
 
 
 def typed(said: str, name: str) -> list[str]:
-    """Return the lines below a heading of what to type, up to the next heading."""
+    """Return the lines of commands below a heading, up to the next heading."""
     lines = said.splitlines()
     begin = next(at for at, line in enumerate(lines) if line.startswith(name))
     ends = ("or, to keep", "budget ", "best ")

@@ -44,7 +44,7 @@ def trees(tmp_path: Path) -> Iterator[dict[str, Workspace]]:
 
 
 def create(workspace: Workspace, name: str, *, folder: str = "") -> None:
-    """Begin a sprint, perhaps with a file in a folder."""
+    """Create a sprint, optionally with a file in a folder."""
     path = f"{folder}/PROGRESS.yaml" if folder else None
     place = Place(path, workspace.location.worktree) if path else None
     workspace.handle(CreateSprint(PLAN, place), sprint_id=name, at=AT)

@@ -21,7 +21,7 @@ Open = Callable[..., PostgresLog]
 
 @pytest.fixture(params=TRIED)
 def pg(request: pytest.FixtureRequest) -> Server:
-    """Give a server of every version that can be had."""
+    """Provide a server of every available version."""
     name: str = request.param
     if reason := why_not(name):
         pytest.skip(reason)

@@ -31,7 +31,7 @@ Result = dict[str, tuple[str, list[str]]]
 
 
 class Host:
-    """A machine: a separate name, home and work tree."""
+    """A machine with a separate name, home and work tree."""
 
     def __init__(self, name: str, folder: Path, url: str) -> None:
         self.name = name
@@ -55,7 +55,7 @@ class Host:
         return ran.stdout.decode()
 
     def begin(self, sprint: str) -> None:
-        """Begin to run a sprint."""
+        """Start to run a sprint."""
         words = ("run", "--sprint", sprint, "--", *AGENT, str(self.held))
         self.loop = subprocess.Popen(
             [sys.executable, "-m", "sprintlog.cli", *words],
@@ -64,7 +64,7 @@ class Host:
         )  # fmt: skip
 
     def die(self) -> None:
-        """End at once, with all that runs here."""
+        """End immediately, with all processes here."""
         assert self.loop is not None
         os.killpg(self.loop.pid, signal.SIGKILL)
         self.loop.communicate(timeout=SECONDS_MAX)
@@ -72,7 +72,7 @@ class Host:
 
 
 class Night:
-    """Three sprints on three machines, brought to their ends whoever dies."""
+    """Three sprints on three machines, completed despite deaths."""
 
     def __init__(self, folder: Path, url: str, chance: random.Random) -> None:
         self.hosts = [Host(name, folder, url) for name in HOSTS]

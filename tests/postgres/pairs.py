@@ -71,7 +71,7 @@ def asked_of(server: Server, sql: str) -> object:
 
 
 def wait_while(is_so: Callable[[], bool]) -> None:
-    """Wait until something is no longer so, within a bound."""
+    """Wait until a condition no longer holds, for a limited time."""
     for _ in range(TRIES):
         if not is_so():
             return

@@ -1,4 +1,4 @@
-"""A pooler in transaction mode before a server: PgBouncer, as a process of our own."""
+"""PgBouncer in transaction mode before a server, as a process of our own."""
 
 import shutil
 import socket
@@ -61,7 +61,7 @@ class Pooler:
         )
 
     def new_url(self) -> str:
-        """Return the address of a log that is not there yet."""
+        """Return the address of a log that does not exist yet."""
         return self.url(f"pooled-{self.port}-{next(_numbers)}")
 
     def close(self) -> None:

@@ -83,7 +83,7 @@ class Server:
         self._run("pg_ctl", "-D", str(self.data), "-m", mode, "-w", "-t", "60", "stop")
 
     def promote(self) -> None:
-        """Let a standby be the primary from now on."""
+        """Promote a standby to the primary."""
         self._run("pg_ctl", "-D", str(self.data), "-w", "-t", "60", "promote")
 
     def remove(self) -> None:
@@ -98,14 +98,14 @@ class Server:
         return f"postgresql://{user}@/{database}?host={self.folder}&port={self.port}{named}"
 
     def url_by_tcp(self, log: str, *, port: int | None = None, more: str = "") -> str:
-        """Return the address of a log by TCP, perhaps through a port of somebody else."""
+        """Return the address of a log by TCP, optionally through a given port."""
         return (
             f"postgresql://owner@127.0.0.1:{port or self.port}/postgres?log={log}"
             f"&sslmode=disable&gssencmode=disable{more}"
         )
 
     def new_url(self) -> str:
-        """Return the address of a log that is not there yet."""
+        """Return the address of a log that does not exist yet."""
         return self.url(f"log-{os.getpid()}-{next(_numbers)}")
 
     def _run(self, program: str, *arguments: str) -> None:
@@ -169,12 +169,12 @@ def why_not(name: str = NEWEST) -> str | None:
 
 
 def somebody() -> pwd.struct_passwd | None:
-    """Return whom the server runs as, where we are root: it refuses to be that."""
+    """Return the user as whom the server runs if we are root, which it refuses."""
     return pwd.getpwnam("nobody") if os.geteuid() == 0 else None
 
 
 def free_port() -> int:
-    """Return a port that nobody listens at."""
+    """Return an unused port."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]

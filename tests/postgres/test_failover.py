@@ -26,7 +26,7 @@ from .server import why_not
 
 @pytest.fixture
 def pair() -> Iterator[Pair]:
-    """Give a primary and a standby of it."""
+    """Provide a primary and its standby."""
     if reason := why_not():
         pytest.skip(reason)
     pair = Pair()

@@ -26,7 +26,7 @@ ROWS = st.tuples(
 
 @pytest.fixture(scope="module", params=TRIED)
 def connection(request: pytest.FixtureRequest) -> Any:
-    """Give a connection to a database with the functions of a log."""
+    """Provide a connection to a database with the functions of a log."""
     if reason := why_not(request.param):
         pytest.skip(reason)
     yield from _connected(server(request.param))

@@ -30,7 +30,7 @@ number = st.integers(0, 10**6)
 
 @pytest.fixture(scope="module", params=TRIED)
 def any_server(request: pytest.FixtureRequest) -> Server:
-    """Give a server of every version that can be had."""
+    """Provide a server of every available version."""
     if reason := why_not(request.param):
         pytest.skip(reason)
     return server(request.param)
@@ -49,7 +49,7 @@ def record(log: PostgresLog, world: World, ends: list[int]) -> None:
 def test_every_version_is_what_it_is_from_nothing(
     any_server: Server, world: World, kept: set[int], k: int
 ) -> None:
-    """Whatever states are saved, a version is its fold; and so is the head."""
+    """Whatever states are saved, a version equals its fold; and so does the head."""
     with closing(made(any_server.new_url())) as log:
         record(log, world, world.ends)
         states = SavedStates(log.checkpoints, SPRINTS, log)

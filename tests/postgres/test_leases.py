@@ -19,7 +19,7 @@ STREAM = "sprint/auth"
 
 
 def hold(log: PostgresLog, host: str):  # type: ignore[no-untyped-def]
-    """Return a lease for a host, not yet taken."""
+    """Return a lease for a host that is not acquired yet."""
     return log.leases.hold(STREAM, holder=host, host=host)
 
 

@@ -99,7 +99,7 @@ def test_who_waits_in_vain_says_that_it_may_be_there(newest: Server, new_log: st
 
 
 def test_a_server_that_crashes_loses_and_doubles_nothing(crashing: Server) -> None:
-    """Sixteen writers go on through crashes in the middle of their appends."""
+    """Sixteen writers continue through crashes in the middle of their appends."""
     url = crashing.new_url()
     made(url).close()
     writers = Writers(url, writers=16, appends=4)
@@ -148,7 +148,7 @@ def test_what_was_read_is_there_after_a_crash(lazy: Server) -> None:
 
 @pytest.mark.long
 def test_acknowledged_is_durable_whatever_a_role_says(lazy: Server) -> None:
-    """A session that would not wait for the disk waits for it on every way of an append."""
+    """Every kind of append waits for the disk, even if the session would not."""
     with closing(made(lazy.new_url())) as new:
         name = new.address.log
     impatient = f"{lazy.url(name)}&options=-csynchronous_commit%3Doff"

@@ -41,7 +41,7 @@ def role(raw: psycopg.Connection[Any]) -> str:
 def test_the_owner_changes_nothing(
     log: PostgresLog, raw: psycopg.Connection[Any], statement: str, replica: bool
 ) -> None:
-    """Triggers that are always on refuse it, also to who plays a replica."""
+    """Triggers that are always enabled refuse it, even with the role of a replica."""
     log.append("a", [note()], expect=0)
     before = list(log.read())
     if replica:
@@ -79,7 +79,7 @@ def test_a_writer_records_erases_and_takes_over(
 def test_a_reader_reads_and_records_nothing(
     log: PostgresLog, pg: Server, role: str, reopen: Open
 ) -> None:
-    """The reader's role sees tables and views, and calls no function that records."""
+    """The reader's role sees tables and views, and can call no recording function."""
     log.append("a", [note()], expect=0)
     looker = reopen(url=pg.url(log.address.log, user="looker"))
     assert list(looker.read()) == list(log.read())

@@ -1,4 +1,4 @@
-"""Long random histories with rollbacks near and far, and what reading them costs."""
+"""Long random histories with near and far rollbacks, and the cost of reading them."""
 
 import random
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ class Branching:
             self.repository.save(self.repository.current("s"))
 
     def live(self, events: int, chance: random.Random, *, far: float) -> None:
-        """Append about so many events, with rollbacks near and, `far` as often, far."""
+        """Append about a number of events, with near and, `far` as often, far rollbacks."""
         while self.head < events:
             self.work(chance.randrange(1, 60), chance)
             reach = self.head if chance.random() < far else 40

@@ -117,7 +117,7 @@ def type_in(life: Life, words: list[str]) -> RefusedError | NotFoundError | None
 
 
 def _with_request(life: Life, words: list[str]) -> list[str]:
-    """Put in the id of a request that is in the queue."""
+    """Insert the id of a request in the queue."""
     ids = [entry["id"] for entry in life.sprint.queue if takes_part(entry)]
     return [life.chance.choice(ids) if word == "ID" and ids else word for word in words]
 
@@ -125,7 +125,7 @@ def _with_request(life: Life, words: list[str]) -> list[str]:
 def _rule(
     rule: Callable[..., Any], *names: str, **fixed: Any
 ) -> Callable[[Life, Typed], None]:
-    """Return a command that takes these of its options."""
+    """Return a command that accepts some of its options."""
 
     def perform(life: Life, command: Typed) -> None:
         options = {name: command.options[name] for name in names}

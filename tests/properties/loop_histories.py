@@ -1,4 +1,4 @@
-"""Random histories of a measured loop: iterations, setbacks, rollbacks, what is missing."""
+"""Random histories of a measured loop: iterations, setbacks, rollbacks, missing data."""
 
 from typing import Any
 
@@ -87,7 +87,7 @@ class LoopHistory:
             self.go_back(started[-min(step, len(started))][0])
 
     def measure_baseline(self, measured: Metrics) -> None:
-        """Measure what there was before any change."""
+        """Measure the state before any change."""
         self._record(CaptureBaseline(metrics=asdict(measured)).decide(self.sprint, AT))
 
     def go_back(self, number: int) -> None:
@@ -117,7 +117,7 @@ class LoopHistory:
 
 @st.composite
 def loop_histories(draw: st.DrawFn) -> LoopHistory:
-    """Return a loop somewhere on its way."""
+    """Return a loop at some point of its history."""
     history = LoopHistory()
     if draw(st.booleans()):
         history.measure_baseline(draw(metrics()))

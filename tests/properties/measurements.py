@@ -1,4 +1,4 @@
-"""Random metrics, those that cannot be among them."""
+"""Random metrics, including invalid ones."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Defects that are put into the rules on purpose: the laws must find each of them."""
+"""Defects planted in the rules: the laws must detect each of them."""
 
 from collections.abc import Callable
 from random import Random
@@ -31,7 +31,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def loses_a_verdict(patch: pytest.MonkeyPatch) -> None:
-    """Give a gate that ends while the sprint is paused no verdict."""
+    """Give no verdict to a gate that ends while the sprint is paused."""
     decide = CheckGate.decide
 
     def check(command: CheckGate, sprint: Any, at: str) -> Any:
@@ -52,7 +52,7 @@ def passes_over_empty_phases(patch: pytest.MonkeyPatch) -> None:
 
 
 def goes_on_past_the_limit(patch: pytest.MonkeyPatch) -> None:
-    """Begin an iteration by hand although no more are allowed."""
+    """Start an iteration manually although no more are allowed."""
     patch.setattr(loop, "limit_of", lambda document: None)
 
 
@@ -63,7 +63,7 @@ def finishes_over_requests(patch: pytest.MonkeyPatch) -> None:
 
 
 def finishes_without_the_goal(patch: pytest.MonkeyPatch) -> None:
-    """Complete a sprint with a goal by anybody's word."""
+    """Let anyone complete a sprint with a goal."""
     patch.setattr(lifecycle, "_check_goal_is_over", lambda sprint, event: None)
 
 
@@ -73,7 +73,7 @@ def leads_half_the_way(patch: pytest.MonkeyPatch) -> None:
 
 
 def names_a_finished_leaf(patch: pytest.MonkeyPatch) -> None:
-    """Send people to a completed leaf when a gate above it is blocked."""
+    """Send people to a completed leaf if a gate above it is blocked."""
     real = stops._hint
 
     def hint(status: str, leaf: Any, gate: Any) -> str:
@@ -104,7 +104,7 @@ def compares_what_only_one_has(patch: pytest.MonkeyPatch) -> None:
 
 
 def replaces_measured_files(patch: pytest.MonkeyPatch) -> None:
-    """Take every later snapshot of an iteration for its files."""
+    """Treat every later snapshot of an iteration as its files."""
     patch.setattr(test_snapshot_laws, "purpose_now", lambda sprint, **where: OF_ITERATION)
 
 

@@ -60,7 +60,7 @@ class Life(World):
 
     @property
     def time(self) -> str:
-        """Return a time that only goes forward."""
+        """Return a time that only increases."""
         seconds = SECONDS_BETWEEN * len(self.events)
         return from_milliseconds(1_768_467_600_000 + 1000 * seconds + self.waited_ms)
 
@@ -99,7 +99,7 @@ class Life(World):
         return True
 
     def meddle(self) -> None:
-        """Do something beside the loop."""
+        """Perform an action independent of the loop."""
         chance = self.chance
         i, j = chance.randrange(60), chance.randrange(60)
         match chance.choice(MEDDLING):
@@ -132,7 +132,7 @@ class Life(World):
             self.handle_with(kinds[j % 3](phase=self.chance.choice(nodes).address))
 
     def compile_again(self, i: int, j: int) -> None:
-        """Put an item into the definition, somewhere, and compile it again."""
+        """Insert an item into the definition, and compile it again."""
         grown = copied(self.definition)
         nodes = [node for node, level in walk(grown) if level < 3]
         holder = nodes[j % len(nodes)] if nodes else grown

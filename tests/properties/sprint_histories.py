@@ -128,7 +128,7 @@ class World:
 
     @property
     def time(self) -> str:
-        """Return a time that mostly goes forward."""
+        """Return a time that mostly increases."""
         seconds = 37 * len(self.events) - (500 if len(self.events) % 11 == 10 else 0)
         return from_milliseconds(1_768_467_600_000 + 1000 * seconds)
 

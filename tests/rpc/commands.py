@@ -1,4 +1,4 @@
-"""An example of every command in a situation where it means something, and as typed."""
+"""An example of every command in a suitable situation, and as typed."""
 
 from typing import Any, NamedTuple
 

@@ -98,7 +98,7 @@ class Client:
         return raised.value
 
     def events(self, count: int) -> list[dict[str, Any]]:
-        """Return the given number of notified events, from now on and before."""
+        """Return a number of notified events, including earlier ones."""
         while len(found := [x for x in self.told if x["method"] == "event"]) < count:
             self.told.append(self.next())
         return [one["params"]["event"] for one in found]
@@ -187,6 +187,6 @@ class Beside:
 
 @pytest.fixture
 def client(sprint: Any) -> Iterator[Client]:
-    """Return a client of a server in this process, beside the sprint `auth`."""
+    """Return a client of a server in this process, with the sprint `auth`."""
     with ExitStack() as held:
         yield held.enter_context(Here())

@@ -80,7 +80,7 @@ class SharedServer:
                     self._server.process.wait(SECONDS)
 
     def end(self) -> None:
-        """End the server that is there."""
+        """End the existing server."""
         if self._server is not None and self._server.process.poll() is None:
             self._server.end()
         self._close()
@@ -91,7 +91,7 @@ class SharedServer:
 
 
 class Joined:
-    """A client with the server that it shares."""
+    """A client with its shared server."""
 
     has_processes = False
     files_max = 32

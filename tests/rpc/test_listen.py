@@ -51,14 +51,14 @@ def listening(folder: Path, *, idle_seconds: float = SECONDS) -> Iterator[thread
 
 @pytest.fixture
 def log_folder(sprint: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of a log with the sprint `auth`; servers look often."""
+    """Return the folder of a log with the sprint `auth`; servers poll often."""
     monkeypatch.setattr(listener, "LOOK_SECONDS", 0.02)
     return sprint / ".sprintlog"
 
 
 @pytest.fixture
 def connect(log_folder: Path) -> Iterator[Any]:
-    """Return what connects to a server that listens."""
+    """Return a function that connects to a listening server."""
     with ExitStack() as held:
         held.enter_context(listening(log_folder))
 
@@ -157,7 +157,7 @@ def test_each_is_done_in_its_order_and_refused_alone(connect: Any, sprint: Path)
 
 
 def notes_at_once(clients: list[Connected], is_busy: threading.Event) -> list[Any]:
-    """Let each record a note while the server does something else; return the outcomes."""
+    """Let each client record a note while the server is busy; return the outcomes."""
     is_busy.clear()
     clients[0].send("ask", question="status")
     assert is_busy.wait(60)

@@ -102,7 +102,7 @@ def test_a_command_is_the_same_as_by_a_process(
 
 
 def by_library(folder: Path, name: str, fields: dict[str, Any]) -> str | None:
-    """Let the library do a command; return how it was refused."""
+    """Run a command through the library; return its refusal, if any."""
     one = registered()[name]
     with sprintlog.open(folder) as workspace:
         sprints = [*workspace.sprints(), "auth"]

@@ -1,4 +1,4 @@
-"""A client and its server: order, cancelling, following, refusals, what never ends it."""
+"""A client and its server: order, cancelling, following, refusals, robustness."""
 
 import json
 import os
@@ -124,7 +124,7 @@ def test_a_refusal_has_the_fields_of_json(client: Client, run: Run) -> None:
 
 
 def test_a_notification_is_done_without_an_answer(client: Client) -> None:
-    """A request without an id is done in its turn, and nobody hears of it."""
+    """A request without an id is handled in its turn, without an answer."""
     client.notify("record", command={"type": "add-note", "text": "hi"})
     client.notify("record", command={"type": "no-such"})
     client.notify("no-such")
@@ -251,7 +251,7 @@ def test_a_process_can_be_cancelled(client: Client, sprint: Path, done: Run) -> 
 
 
 def test_a_killed_server_leaves_no_process(sprint: Path, done: Run) -> None:
-    """A called process ends without it, as by `cancel`."""
+    """A called process ends with the server, as by `cancel`."""
     with Beside() as server:
         server.client.send("call", words=["run", "--", "sh", "-c", LINGERS])
         agent = _pid(sprint)
@@ -265,7 +265,7 @@ def test_a_killed_server_leaves_no_process(sprint: Path, done: Run) -> None:
 
 
 def _pid(folder: Path) -> int:
-    """Wait for what `LINGERS` writes down."""
+    """Wait for the output of `LINGERS`."""
     file = folder / "pid"
     until = time.monotonic() + 60
     while not (file.exists() and file.read_text().endswith("\n")):
@@ -303,7 +303,7 @@ def test_another_log_in_its_place_is_opened(
 
 
 def test_what_was_erased_is_not_answered(client: Client, done: Run) -> None:
-    """A session that knows a text forgets it with the log."""
+    """A session that knows a text forgets it together with the log."""
     client.record("block-phase", phase="setup", reason="the word is xyzzy")
     assert "xyzzy" in json.dumps(client.ask("ask", question="log"))
     assert "xyzzy" in json.dumps(client.ask("ask", question="show progress"))
@@ -361,7 +361,7 @@ def test_who_reads_no_answers_ends_it(sprint: Path, done: Run) -> None:
 def test_what_is_recorded_is_answered_though_its_file_fails(
     client: Client, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
-    """A failure would make the client record again: the existing event is returned."""
+    """An error would make the client record again, so the existing event is returned."""
     faults = [fault]
 
     def fail(service: Any, stream: str) -> Any:

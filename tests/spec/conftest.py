@@ -43,7 +43,7 @@ Decision = Command | Callable[[Sprint, str], list[Event]]
 
 
 class Scenario:
-    """A sprint with its history; every step keeps the history going."""
+    """A sprint with its history, which every step extends."""
 
     def __init__(self) -> None:
         self.sprint = Sprint("s")

@@ -1,4 +1,4 @@
-"""Sprints that wait for a gate, and how it is run in a scenario."""
+"""Sprints that wait for a gate, and running it in a scenario."""
 
 from typing import Any
 
@@ -33,13 +33,13 @@ def lost(sprint: Sprint, phase: str | None = None) -> str | None:
 
 
 def start(scenario: Scenario, run: str = "r", *, alive: bool = False) -> Scenario:
-    """Begin to run the gate that the pointer waits for."""
+    """Start the gate that the pointer waits for."""
     gone = None if alive else lost(scenario.sprint)
     return scenario.when(g.StartGate(run=run, lost=gone, **BY))
 
 
 def check(scenario: Scenario, code: int = 0, **said: Any) -> Scenario:
-    """Run the gate and let it end so."""
+    """Run the gate with the given result."""
     start(scenario).go()
     return scenario.when(g.CheckGate(phase="p", run="r", result=GateResult(code, **said)))
 
@@ -50,7 +50,7 @@ def tracking(scenario: Scenario) -> Data:
 
 
 def word(scenario: Scenario) -> str:
-    """Return the gate's word."""
+    """Return the gate's status."""
     return str(tracking(scenario)["status"])
 
 

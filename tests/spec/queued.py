@@ -36,7 +36,7 @@ def queue(scenario: Scenario, *requests: SubmittedRequest) -> Scenario:
 
 
 def entry(scenario: Scenario, identity: str = "r") -> Data:
-    """Return a request as PROGRESS.yaml shows it."""
+    """Return a request as shown in PROGRESS.yaml."""
     (one,) = [e for e in scenario.document["operator-queue"] if e["id"] == identity]
     return dict(one)
 

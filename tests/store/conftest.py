@@ -29,7 +29,7 @@ def entropy_of(seed: str) -> Callable[[int], bytes]:
 
 @pytest.fixture
 def new_event() -> NewEvent:
-    """Give a small draft."""
+    """Provide a small draft."""
     return DRAFT
 
 

@@ -28,7 +28,7 @@ LARGE = NewEvent(
 
 @pytest.fixture
 def quick(log: SqliteLog) -> SqliteLog:
-    """Give a log that does not wait for the disk, in a write-ahead log."""
+    """Provide a log with a write-ahead log that does not wait for the disk."""
     if not log.journal_mode.wal:
         needs.skip("a local file system", "set TMPDIR to a folder on a local disk")
     log.connection.raw.execute("PRAGMA synchronous=OFF")

@@ -93,7 +93,7 @@ def test_the_log_protects_its_events_as_before(log: SqliteLog, path: Path) -> No
 
 
 def test_a_log_for_reading_only_is_left_as_it_is(log: SqliteLog, path: Path) -> None:
-    """Who may not record may not erase."""
+    """A process that must not record must not erase."""
     log.append("a", [note(b"x")], expect=0)
     with closing(opened(path, readonly=True)) as reading:
         with pytest.raises(RefusedError):
@@ -104,7 +104,7 @@ def test_a_log_for_reading_only_is_left_as_it_is(log: SqliteLog, path: Path) -> 
 
 
 def test_another_process_goes_on_behind_it(log: SqliteLog, path: Path) -> None:
-    """A process with the log open sees the gap, and appends after the erasing event."""
+    """A process with the log open sees the gap, and appends after the erasure."""
     log.append("a", [note(b"x")], expect=0)
     with closing(opened(path)) as other:
         other.append("a", [note(b"y")], expect=1)

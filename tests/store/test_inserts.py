@@ -101,7 +101,7 @@ def test_batch_of_large_events_is_bound_in_parts(
 def test_an_envelope_takes_no_more_bytes(
     log: SqliteLog, raw: sqlite3.Connection, new_event: NewEvent
 ) -> None:
-    """Texts and bytes of a row are as long as the decision about its columns says."""
+    """The texts and bytes of a row are as long as specified for its columns."""
     for size in (8, 300):
         payload = b'{"a":"' + b"a" * (size - 8) + b'"}'
         wanted = structs.replace(

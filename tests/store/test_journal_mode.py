@@ -44,7 +44,7 @@ a line that is not of this form
     ],
 )
 def test_file_system_is_that_of_the_nearest_mount(path: str, kind: str) -> None:
-    """The longest mount point above a path says its file system, the later of equals."""
+    """The longest mount point above a path determines it, the later of equals."""
     assert file_system(Path(path), MOUNTS) == kind
 
 

@@ -32,7 +32,7 @@ def fill(
 
 
 def asked_for(log: SqliteLog) -> tuple[list[object], list[str]]:
-    """Return all rows by the log's pages, and the statements that these took."""
+    """Return all rows read by pages, and the number of statements."""
     said: list[str] = []
     log.connection.raw.set_trace_callback(said.append)
     rows: list[object] = [row for page in log.pages() for row in page]

@@ -1,4 +1,4 @@
-"""How SQLite goes through the database: to a row and on from there, never past all rows."""
+"""How SQLite accesses the database: by seeking to a row, never by scanning all rows."""
 
 import re
 from collections.abc import Callable, Iterator

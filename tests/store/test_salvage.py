@@ -234,7 +234,7 @@ def test_what_changes_meanwhile_is_refused(
 
 
 def test_without_an_event_nothing_can_be_saved(path: Path, save: Save) -> None:
-    """A file in which no event is found is refused in plain words."""
+    """A file without any event is refused with a clear message."""
     path.parent.mkdir()
     path.write_bytes(b"SQLite format 3\0" + bytes(9000))
     with pytest.raises(UnreadableError, match="nothing can be saved"):

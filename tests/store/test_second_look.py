@@ -16,7 +16,7 @@ def test_sound_log_was_only_not_read(log: SqliteLog, new_event: NewEvent) -> Non
 def test_damaged_page_stays_damaged(
     log: SqliteLog, path: Path, new_event: NewEvent
 ) -> None:
-    """A page that makes no sense the second time either is damaged."""
+    """A page that is also invalid when read again is damaged."""
     log.append("a", [new_event] * 100, expect=0)
     log.close()
     content = bytearray(path.read_bytes())

@@ -169,7 +169,7 @@ def test_foreign_schema_is_refused(
 def test_statistics_are_no_foreign_schema(
     log: SqliteLog, raw: sqlite3.Connection, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """Tables that SQLite keeps for its planner do no harm."""
+    """Tables that SQLite maintains for its planner are accepted."""
     log.append("a", [new_event], expect=0)
     raw.execute("ANALYZE")
     assert reopen().head().position == 1

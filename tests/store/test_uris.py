@@ -1,4 +1,4 @@
-"""The URI that gives SQLite a file's name."""
+"""The URI by which SQLite opens a file."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How the library opens and makes workspaces."""
+"""How the library opens and creates workspaces."""
 
 from os import urandom
 from pathlib import Path

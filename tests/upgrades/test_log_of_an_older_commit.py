@@ -72,7 +72,7 @@ def test_every_reading_command_reads_it(stored: Path, run: Any) -> None:
 
 
 def test_it_verifies_and_its_state_file_is_the_same(stored: Path, done: Any) -> None:
-    """The chain is sound, and the state file comes out as that commit wrote it."""
+    """The chain is intact, and the state file equals the one written by that commit."""
     assert done("verify", "--json").json["events"] == EVENTS
     assert done("rebuild", "--check", *SPRINT).code == 0
 

@@ -33,7 +33,7 @@ SAID = json.dumps(
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Installed:
-    """Return the checkout's own code as an installed copy, with a log."""
+    """Return the checkout's code as an installed copy, with a log."""
     tree = tmp_path / "tree"
     tree.mkdir()
     git(tree, "init", "-q")
@@ -54,7 +54,7 @@ def set_schema(tree: Path, version: int, statement: str) -> None:
 
 
 def waiting(tree: Path) -> list[Path]:
-    """Return the runs that wait beside a log."""
+    """Return the runs spooled next to a log."""
     return [*(tree / ".sprintlog" / "spool").glob("*.run")]
 
 

@@ -80,7 +80,7 @@ def test_wrapped_command_outlives_an_upgrade(
 
 
 def test_loop_outlives_an_upgrade(installed: Installed) -> None:
-    """Every phase and gate after an upgrade is completed by the version that began."""
+    """Every phase and gate after an upgrade is completed by the version that started."""
     script = f"cat > /dev/null; {installed.upgrade()}; echo '{SAID}'"
     (installed.tree / "plan.yaml").write_text(PLAN.replace("SCRIPT", "echo sound"))
     installed.run("init")
@@ -130,7 +130,7 @@ def test_rpc_outlives_an_upgrade(installed: Installed) -> None:
 
 
 def test_live_page_outlives_an_upgrade(installed: Installed) -> None:
-    """A server of pages shows and sends everything after the package was replaced."""
+    """A page server continues completely after the package was replaced."""
     pytest.importorskip("starlette", reason="needs starlette: pip install starlette")
     installed.run("wrap", "--", "true")
     with beside(installed, "serve", "--json") as process:

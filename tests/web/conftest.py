@@ -60,7 +60,7 @@ def make_server(
     port: int = PORT,
     actor: str = "operator:web",
 ) -> Server:
-    """Return a server with a token that tests know."""
+    """Return a server with a known token."""
     access = Access(TOKEN, port=port)
     settings = ServerSettings(access, served_by(), writes=writes, actor=actor)
     return Server(open_workspace, settings, said.append)
@@ -127,7 +127,7 @@ def client(stranger: TestClient) -> TestClient:
 
 @pytest.fixture
 def writer(log: Path, server_of: MakeServer) -> Iterator[TestClient]:
-    """Return a browser that was let in, before a server that writes."""
+    """Return a browser admitted to a server that records."""
     with writing(server_of(log, writes=True)) as client:
         yield client
 
@@ -229,7 +229,7 @@ class Listener:
         return [one.id for one in self.heard]
 
     async def until(self, is_so: Callable[["Listener"], bool]) -> None:
-        """Wait until something is so; fail where it never is."""
+        """Wait until a condition holds; fail if it never does."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not is_so(self):
                 assert not self.task.done(), self.heard

@@ -1,4 +1,4 @@
-"""Thousands of disks as a power cut may leave them, each opened and gone on with."""
+"""Thousands of possible disks after a power failure, each opened and continued."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Redactions that are killed at every file operation, with both journals."""
+"""Redactions killed at every file operation, in both journal modes."""
 
 import random
 from pathlib import Path

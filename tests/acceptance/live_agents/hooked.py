@@ -25,7 +25,7 @@ UNASKED = {"claude": (), "codex": ("--dangerously-bypass-hook-trust",)}
 
 
 def tell_all(data: Path, seed: int, *, folder: Path | None = None) -> Verdict:
-    """Install hooks, run a program to each of its ends, and take them out again."""
+    """Install hooks, run an agent to each of its ends, and remove the hooks."""
     programs = [one for one in installed(folder) if one.name in BEFORE]
     if not programs:
         raise Skip(f"not installed: none of {', '.join(BEFORE)}")

@@ -44,7 +44,7 @@ class ModelServer:
         return f"http://127.0.0.1:{self._http.server_port}"
 
     def serve(self) -> None:
-        """Serve until it is stopped."""
+        """Serve until stopped."""
         self._http.serve_forever(poll_interval=0.1)
 
     def __enter__(self) -> Self:
@@ -188,7 +188,7 @@ def _frames(act: Act, asked: Asked, dialect: Any, number: int) -> Iterator[bytes
 
 
 def main() -> None:
-    """Serve until it is stopped."""
+    """Serve until stopped."""
     port, file = [*sys.argv[1:], "0", ""][:2]
     ledger = Ledger(Path(file) if len(sys.argv) > 2 else None)
     server = ModelServer(port=int(port), ledger=ledger)

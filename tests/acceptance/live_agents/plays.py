@@ -105,7 +105,7 @@ def named_in(text: str) -> str | None:
 
 
 class Stage:
-    """Which act comes next; refusals that end are counted."""
+    """The sequence of acts, with a count of refusals that end."""
 
     def __init__(self) -> None:
         self._refused: dict[tuple[str, str], int] = {}

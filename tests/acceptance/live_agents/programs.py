@@ -172,7 +172,7 @@ PROGRAMS = (
 
 
 def installed(folder: Path | None) -> list[Program]:
-    """Return the programs that there are, in a folder's node_modules or on the PATH."""
+    """Return the programs installed in a folder's node_modules or on the PATH."""
     path = search_path(folder)
     return [program for program in PROGRAMS if shutil.which(program.name, path=path)]
 

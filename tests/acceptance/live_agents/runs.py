@@ -139,6 +139,6 @@ def _only(events: list[Any], type_: str, problems: list[str]) -> dict[str, Any]:
 
 
 def git(folder: Path, *arguments: str) -> None:
-    """Run git in a folder, as somebody."""
+    """Run git in a folder with a fixed author."""
     who = ("-c", "user.name=A", "-c", "user.email=a@example.com")
     subprocess.run(["git", *who, *arguments], cwd=folder, check=True)

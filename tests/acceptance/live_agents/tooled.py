@@ -28,7 +28,7 @@ RECORDED = ["phase-started", "phase-completed", "request-queued"]
 
 
 def works_with_tools(data: Path, seed: int, *, folder: Path | None = None) -> Verdict:
-    """Install the tools, run the program through a play, and take them out again."""
+    """Install the tools, run the agent through a play, and remove the tools."""
     claude = next((one for one in installed(folder) if one.name == "claude"), None)
     if claude is None:
         raise Skip("not installed: claude")

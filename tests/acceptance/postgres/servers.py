@@ -189,7 +189,7 @@ def _every_so_often(what: str) -> Callable[[int], None]:
 
 
 def _watch(writers: Writers, count: int) -> None:
-    """Wait for writers, and say now and then how far they are."""
+    """Wait for writers, and print their progress from time to time."""
     said = time.monotonic()
     while writers.is_going_on():
         time.sleep(0.05)
@@ -241,7 +241,7 @@ def _night(
 
 
 class _Servers:
-    """Servers of a criterion's own."""
+    """The separate servers of a criterion."""
 
     def __init__(self) -> None:
         self._made: list[Server] = []

@@ -33,7 +33,7 @@ AT = "2026-01-15T09:00:00Z"
 
 
 def after_tool(session: str, number: int) -> bytes:
-    """Return what Claude Code hands a hook after a command, or after an edit."""
+    """Return Claude Code's hook input after a command, or after an edit."""
     given: dict[str, object] = {
         "session_id": session,
         "transcript_path": f"/home/user/.claude/projects/-shop/{session}.jsonl",
@@ -97,7 +97,7 @@ def eight_while_locked(data: Path, seed: int) -> Verdict:
 
 
 def many_calls(data: Path, seed: int) -> Verdict:
-    """100,000 calls take little space, and `status` does not notice them."""
+    """Check that 100,000 calls take little space and do not slow down `status`."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
         without, with_calls = Path(name) / "without", Path(name) / "with"
         for work in (without, with_calls):
@@ -125,7 +125,7 @@ def many_calls(data: Path, seed: int) -> Verdict:
 
 
 def record(work: Path, calls: int, *, after: int = 0) -> None:
-    """Record so many tool calls as hooks do, in sessions of a thousand."""
+    """Record a number of tool calls like hooks, in sessions of a thousand."""
     log = open_log(
         str(work / ".sprintlog" / "log.db"), clock=wall_clock, entropy=os.urandom
     )

@@ -1,4 +1,4 @@
-"""What real agents' command lines printed, through `run` and `iteration end --from`."""
+"""The output of real agents, recorded by `run` and `iteration end --from`."""
 
 import tempfile
 from collections.abc import Callable

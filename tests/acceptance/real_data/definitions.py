@@ -163,7 +163,7 @@ def _errors_of(file: Path, workflows: Path) -> list[str]:
 
 
 def _record(folder: Path, file: Path, workflows: Path) -> bytes:
-    """Compile a definition into a fresh log; return the state file that comes out."""
+    """Compile a definition into a new log; return the resulting state file."""
     run(folder, "init", "--here")
     run(folder, "compile", file, "--workflows", workflows, "--sprint-dir", "out")
     run(folder, "verify")

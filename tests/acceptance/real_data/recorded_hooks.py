@@ -1,4 +1,4 @@
-"""What hooks of real agents were handed, recorded in any order and by any of three ways."""
+"""Hook inputs of real agents, recorded in any order and in any of three ways."""
 
 import json
 import os

@@ -56,7 +56,7 @@ def agrees_with_the_files(data: Path, seed: int) -> Verdict:
 def _replayed(
     workspace: Workspace, name: str, read: dict[int, Any], problems: list[str]
 ) -> list[Any]:
-    """Return the document at each version; note where replay differs from a file."""
+    """Return the document at each version; record differences from the file."""
     documents: list[Any] = [{}]
     for step in replay(workspace, name):
         version = step.event.version

@@ -59,7 +59,7 @@ def live_for_hours(data: Path, seed: int) -> Verdict:
 
 
 async def _hours() -> list[int]:
-    """Return how many bytes are held after each hour of a simulated tail."""
+    """Return the number of bytes in memory after each hour of a simulated tail."""
 
     async def nothing(after: int, limit: int) -> list[EventLine]:
         raise AssertionError("nobody was away")

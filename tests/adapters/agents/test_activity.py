@@ -212,7 +212,7 @@ def test_what_was_done(name: str) -> None:
 
 @pytest.mark.parametrize("name", DID)
 def test_as_many_calls_as_ids(name: str) -> None:
-    """The calls are as many as there are different ids of calls in the bytes."""
+    """The number of calls equals the number of distinct call ids in the bytes."""
     _, activity = heard(content(name))
     found = {next(filter(None, ids)) for ids in CALL_IDS.findall(content(name))}
     assert activity.tool_calls == len(found) or activity.agent == "codex"

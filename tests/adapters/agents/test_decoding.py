@@ -189,7 +189,7 @@ def test_finished_runs(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["cursor-failed.jsonl", "droid-failed.jsonl"])
 def test_zeros_are_no_figures(name: str) -> None:
-    """An agent that fails before it knows its tokens states zeros, and they are unknown."""
+    """An agent that fails before it knows its tokens states zeros, which are unknown."""
     usage = read_answer(content(name)).usage or Usage()
     assert usage == Usage(duration_ms=usage.duration_ms)
 
@@ -224,7 +224,7 @@ def test_output_comes_in_pieces(name: str) -> None:
 
 @pytest.mark.parametrize("name", FINISHED)
 def test_words_of_a_script_around_it(name: str) -> None:
-    """A script may say something before and after; its lines are only counted."""
+    """A script may print text before and after; its lines are only counted."""
     noisy = b"begins\nat work\n" + content(name) + b"done\n"
     answer = read_answer(noisy)
     assert (answer.text, answer.usage) == (WORDS, FINISHED[name])
@@ -267,7 +267,7 @@ def test_a_half_written_last_line_takes_nothing_away() -> None:
 
 @pytest.mark.parametrize("name", ["claude-killed-stream.jsonl", "gemini-result.json"])
 def test_an_end_in_the_middle_is_no_end(name: str) -> None:
-    """A stream that ends at work, or a document without its end, is cut."""
+    """A stream that ends during work, or a document without its end, is incomplete."""
     assert read_answer(content(name)[:-9]).is_cut
 
 
@@ -314,7 +314,7 @@ def test_everything_else_is_words(text: str) -> None:
 
 
 def test_what_was_told_is_not_its_own() -> None:
-    """A line, or a document, that only repeats the prompt is nobody's result."""
+    """A line or document that only repeats the prompt is not a result."""
     for name in ("claude-2.1.197-result.json", "gemini-result.json"):
         told = content(name).decode()
         assert read_answer(told.encode(), told=f"Say:\n{told}") == Answer(told)
@@ -360,7 +360,7 @@ def test_a_long_stream_keeps_its_figures() -> None:
 
 
 def test_a_line_without_end_is_passed_over() -> None:
-    """Text longer than any message is not kept completely."""
+    """Text longer than any message is not stored completely."""
     hearing = OutputReader()
     for _ in range(3 * LINE_BYTES_MAX // 10**6):
         hearing.feed(b'{"x":"' + b"y" * 10**6)
@@ -370,7 +370,7 @@ def test_a_line_without_end_is_passed_over() -> None:
 
 
 def test_every_fixture_has_a_source() -> None:
-    """`SOURCES.md` states where the shape of each file is from."""
+    """`SOURCES.md` states the origin of each file's format."""
     patterns = re.findall(r"`([^`\s]+\*)`", (FIXTURES / "SOURCES.md").read_text("utf-8"))
     files = {path.name for path in FIXTURES.iterdir()} - {"SOURCES.md"}
     found = {pattern: fnmatch.filter(files, pattern) for pattern in patterns}

@@ -162,7 +162,7 @@ def test_whose_hook_it_is_is_told_by_its_fields() -> None:
 
 
 def test_secrets_in_commands_are_masked_before_they_are_cut() -> None:
-    """A secret at the cut of a command leaves no half of it."""
+    """A secret at the end of a truncated command leaves no part of it."""
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     command = "x" * 500 + f" {secret[:40]}"
     found = call_of(hook(tool_input={"command": command})).command or ""
@@ -225,7 +225,7 @@ def test_odd_input_is_an_error_with_a_reason(agent: str, content: bytes) -> None
 
 @pytest.mark.parametrize("seed", range(40))
 def test_any_values_in_known_fields_do_no_harm(seed: int) -> None:
-    """Any values in the fields of a hook give an event or a reason."""
+    """Any values in a hook's fields result in an event or a reason."""
     chance = Random(seed)
     values: list[Any] = [None, 1, -1, 2**80, 1.5, True, "", "\ud800", "x" * 9000, [], {}]
     values += [{"filePath": 3, "structuredPatch": [{"lines": [1, "+x"]}]}, ["a", {"b": 1}]]

@@ -55,7 +55,7 @@ def test_any_value_anywhere(data: st.DataObject) -> None:
 @settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=200), st.text(max_size=50))
 def test_any_bytes(printed: bytes, told: str) -> None:
-    """Bytes of any kind are at least words."""
+    """Arbitrary bytes are at least read as text."""
     read_answer(printed, told=told).text.encode()
 
 

@@ -44,7 +44,7 @@ def messages(file: Path) -> list[Any]:
 
 
 def parsed(line: str) -> Any:
-    """Return the value of a line; None if it is cut."""
+    """Return the value of a line; None if it is truncated."""
     try:
         return json.loads(line)
     except ValueError:

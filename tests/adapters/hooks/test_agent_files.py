@@ -170,7 +170,7 @@ def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_plugin_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
-    """Only a file that begins as ours does is replaced or removed."""
+    """Only a file that starts like ours is replaced or removed."""
     file = file_of("opencode", tmp_path)
     file.path.parent.mkdir(parents=True)
     file.path.write_text("export const Mine = 1\n")

@@ -43,7 +43,7 @@ def test_claude_may_have_all_hooks_off(around: HookLocation) -> None:
 
 
 def test_codex_asks_for_trust_twice(around: HookLocation) -> None:
-    """The person must trust the project and the hook; both are reported."""
+    """The user must trust the project and the hook; both are reported."""
     assert "codex exec --trust" in said(around, "codex")
     assert "/hooks" in said(around, "codex")
     assert "codex exec --trust" not in said(around, "codex", "user")

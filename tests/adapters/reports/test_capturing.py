@@ -30,7 +30,7 @@ def captured(folder: Path, mark: str = "", **asked: Any) -> Measured:
 
 
 def test_a_run_writes_what_is_read(tmp_path: Path) -> None:
-    """The reports are those that the command wrote."""
+    """The reports are those written by the command."""
     measured = captured(tmp_path, runs=[WRITE], reports=["junit.xml"])
     assert measured.metrics["test_count"] == 1
     assert measured.notes == ()
@@ -329,7 +329,7 @@ def test_printed_figures_and_named_reports_are_preferred_to_usual_reports(
 def test_of_a_pattern_only_the_files_that_the_measure_wrote_are_read(
     tmp_path: Path,
 ) -> None:
-    """Surefire leaves the reports of classes that are gone."""
+    """Surefire leaves the reports of deleted classes in place."""
     folder = tmp_path / "target" / "surefire-reports"
     folder.mkdir(parents=True)
     (folder / "TEST-gone.xml").write_text(SUITE)

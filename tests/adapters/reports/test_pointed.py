@@ -22,7 +22,7 @@ def read(folder: Path, content: str, **pointers: str) -> Measured:
     [("/latency/p95", 12.5), ("/latency/a~1b/~0", 3), ("/runs/0/rps", 7), ("/runs/1", 1)],
 )
 def test_reads_what_is_pointed_at(tmp_path: Path, pointer: str, value: float) -> None:
-    """A pointer goes through objects by keys and through lists by indices."""
+    """A pointer follows object keys and list indices."""
     found = read(tmp_path, BENCH, m=pointer, absent="/nowhere")
     assert found.metrics == {"m": value}
     assert (found.origins[0].format, found.origins[0].metrics) == ("json", ("m",))

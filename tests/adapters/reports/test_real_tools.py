@@ -1,4 +1,4 @@
-"""What tools write here and now, and the numbers that they print themselves."""
+"""The reports that tools write during the test, and the numbers they print."""
 
 import re
 import subprocess
@@ -143,7 +143,7 @@ def test_coverage_prints_what_we_read(project: Path, branch: bool) -> None:
 
 
 def test_ruff_prints_what_we_read(project: Path) -> None:
-    """Every finding is an error, in its own JSON and in its SARIF."""
+    """Every finding is an error, in ruff's JSON and in its SARIF."""
     check = ("ruff", "check", "--isolated", "--no-cache", "--select=E,F,D")
     said = run(project, *check, ".")
     errors = number(r"Found (\d+) error", said)

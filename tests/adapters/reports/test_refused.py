@@ -217,7 +217,7 @@ def test_naming_another_format_does_not_help(format_: str, tmp_path: Path) -> No
     "content", [b"SF:\xff\nend_of_record\n", b'{"type":"result \xff"}']
 )
 def test_bytes_that_are_not_utf_8_are_refused(content: bytes, tmp_path: Path) -> None:
-    """What cannot be text is not guessed at."""
+    """Bytes that cannot be text are not guessed."""
     assert refusal(content, tmp_path).startswith("report:")
 
 

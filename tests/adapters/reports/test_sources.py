@@ -50,7 +50,7 @@ def test_what_lizard_cannot_read_is_said(tmp_path: Path) -> None:
 
 
 def test_nothing_to_measure_is_refused(tmp_path: Path) -> None:
-    """A path without sources, or that is not there, is named."""
+    """A missing path, or one without sources, is named."""
     (tmp_path / "plan.yaml").write_text("a: 1\n")
     for path in (".", "plan.yaml"):
         with pytest.raises(InvalidInputError, match="holds no source file"):

@@ -49,7 +49,7 @@ class Loop(Aggregate):
 
     @event("IterationStarted")
     def start_iteration(self, number: int) -> None:
-        """Begin an iteration."""
+        """Start an iteration."""
         self.number = number
 
     @event("ActivitySeen")
@@ -58,7 +58,7 @@ class Loop(Aggregate):
 
     @event("PhaseStarted")
     def start(self, phase: str, model: str) -> None:
-        """Begin a phase."""
+        """Start a phase."""
         self.phases[phase].update({"status": "in-progress", "model": model})
 
     @event("PhaseCompleted")

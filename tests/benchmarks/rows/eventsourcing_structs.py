@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     StoredEvent: Any
 
     class Application:
-        """Saves and gives aggregates."""
+        """Saves and returns aggregates."""
 
         events: Any
         factory: Any
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
             """Close the database."""
 
     class Mapper:
-        """Turns events into what is stored."""
+        """Converts events to their stored form."""
 
         def __init__(self, transcoder: object) -> None: ...
 
@@ -100,14 +100,14 @@ class Created(Change, frozen=True, kw_only=True):
     phases: list[str]
 
     def mutate(self, loop: Loop | None) -> Loop:
-        """Begin the aggregate."""
+        """Create the aggregate."""
         loop = Loop(self.originator_id, self.phases)
         loop.version = self.originator_version
         return loop
 
 
 class IterationStarted(Change, frozen=True, kw_only=True):
-    """An iteration began."""
+    """The start of an iteration."""
 
     number: int
 
@@ -120,7 +120,7 @@ class ActivitySeen(Change, frozen=True, kw_only=True):
 
 
 class PhaseStarted(Change, frozen=True, kw_only=True):
-    """A phase began."""
+    """The start of a phase."""
 
     phase: str
     model: str | None
@@ -259,7 +259,7 @@ class Saving:
             self._application.save(self._next(event))
 
     def put_each(self, count: int, event: events.PhaseCompleted) -> None:
-        """Put that many events into its event store, past the application."""
+        """Put a number of events directly into its event store."""
         for _ in range(count):
             self._application.events.put([self._next(event)])
 
@@ -274,7 +274,7 @@ class Saving:
         )
 
     def pragma(self, name: str) -> object:
-        """Return a setting of the connection that it writes with."""
+        """Return a setting of its writing connection."""
         with self._application.factory.datastore.get_connection(commit=True) as connection:
             cursor = connection.cursor()
             cursor.execute(f"PRAGMA {name}")

@@ -77,7 +77,7 @@ class JsYaml:
 
 
 def _find() -> tuple[Path, str]:
-    """Return where js-yaml 4 is, and its version."""
+    """Return the path of js-yaml 4, and its version."""
     named = os.environ.get("SPRINTLOG_NODE_MODULES")
     modules = Path(named).absolute() if named else _MODULES
     for description in sorted(modules.glob("js-yaml*/package.json")):

@@ -144,7 +144,7 @@ def chain(bench: Bench) -> Figure:
 
 
 def whole_verification(bench: Bench) -> Figure:
-    """Measure everything that `sprintlog verify` looks at."""
+    """Measure a complete `sprintlog verify`."""
     events = bench.sizes.fold
     with Workspace.open(bench.large) as workspace:
         workspace.refresh(SPRINT)
@@ -184,7 +184,7 @@ def cold_open(bench: Bench) -> Figure:
 
 
 def blame(bench: Bench) -> Figure:
-    """Measure who set a field that was never changed since, without any checkpoint."""
+    """Measure the blame of a field that never changed, without any checkpoint."""
     events = bench.sizes.blame
     with _uncached(bench) as workspace:
         sides = side_by_side(
@@ -208,7 +208,7 @@ def blame_derived(bench: Bench) -> Figure:
 
 
 def blame_recent(bench: Bench) -> Figure:
-    """Measure who set a field of late, with the checkpoint 100 events before the end."""
+    """Measure the blame of a recent change, with a checkpoint 100 events before the end."""
     events = bench.sizes.blame
     with Workspace.open(bench.past) as workspace:
         sides = side_by_side(

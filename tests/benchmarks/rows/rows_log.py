@@ -54,7 +54,7 @@ class OurLog:
         self.append([the_draft()])
 
     def append(self, new_events: list[NewEvent]) -> None:
-        """Append the events at once, expecting the exact version."""
+        """Append the events together, expecting the exact version."""
         self.log.append(STREAM, new_events, expect=self.version)
         self.version += len(new_events)
 
@@ -72,7 +72,7 @@ class BareTable:
         self._head, self._version = GENESIS, 0
 
     def make_ready(self, count: int) -> None:
-        """Make the rows of the next events, exactly as the log would store them."""
+        """Create the rows of the next events, exactly as the log would store them."""
         placed = place(
             STREAM,
             list(repeat(the_draft(), count)),

@@ -1,4 +1,4 @@
-"""Rows about the past: what it costs in a large plan, and in a long log."""
+"""Rows about the past: its cost in a large plan, and in a long log."""
 
 from functools import partial
 from itertools import islice

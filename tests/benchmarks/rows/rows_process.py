@@ -92,7 +92,7 @@ def wrapped(bench: Bench) -> Figure:
 
 
 def hook(bench: Bench) -> Figure:
-    """Measure what an agent waits for at each of its tool calls."""
+    """Measure the delay of each of an agent's tool calls."""
     folder = bench.new_folder("hook")
     make_started(folder, PHASES)
     shell = Shell(bench, folder)
@@ -215,7 +215,7 @@ class Shell:
         assert process.stdout.readline() == b"ready\n"
 
     def wait(self) -> None:
-        """Wait for those that have printed."""
+        """Wait for the processes that have printed."""
         while self._printed:
             self._printed.pop().communicate()
 

@@ -35,7 +35,7 @@ def after_a_rollback(bench: Bench) -> Figure:
 
 
 def at_the_middle(bench: Bench) -> Figure:
-    """Measure what is shown of a point in the middle of the log."""
+    """Measure reading a point in the middle of the log."""
     return _compared(bench, ("show", "progress", "--at", "version:{middle}"))
 
 

@@ -1,4 +1,4 @@
-"""`adopt`: an edit that was observed becomes events."""
+"""`adopt`: an observed edit becomes events."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def edited(sprint: Path, done: Any) -> Path:
-    """Return a folder in which somebody completed and added in the file itself."""
+    """Return a folder in which someone completed and added nodes in the file."""
     done("phase", "start")
     file = sprint / "PROGRESS.yaml"
     text = file.read_text()

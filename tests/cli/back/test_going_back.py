@@ -146,7 +146,7 @@ def test_a_dry_run_of_an_adoption(sprint: Path, done: Run, run: Run) -> None:
 def test_a_person_is_asked(
     tree: Path, run: Run, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
-    """On a terminal what would be done is shown, and done only when that is agreed to."""
+    """On a terminal, the plan is shown and carried out only after confirmation."""
     asked = []
 
     def confirm(text: str, **given: object) -> bool:

@@ -28,7 +28,7 @@ def test_killed_restore_is_finished_by_the_next_command(
 def test_killed_restore_is_finished_by_the_library_too(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next action on a sprint finishes its restore first; expectations hold."""
+    """The next action on a sprint first finishes its restore; expectations hold."""
     cut_short(done, monkeypatch)
     with Workspace.open(tree) as workspace:
         version = workspace.sprint("auth").version

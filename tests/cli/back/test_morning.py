@@ -40,7 +40,7 @@ def test_alone_it_says_whose_files_are_there(night: Path, done: Run) -> None:
 
 
 def score(done: Run) -> str:
-    """Return the score of the best iteration as `best` says it."""
+    """Return the score of the best iteration as printed by `best`."""
     return done("iteration best").out.partition("quality: ")[2].partition(")")[0]
 
 

@@ -18,7 +18,7 @@ def test_goes_back_and_forth(sprint: Path, done: Any) -> None:
 
 
 def test_goes_back_to_the_end_of_an_iteration(sprint: Path, done: Any) -> None:
-    """`--to iter:N` is the state in which iteration N ended; numbers go on."""
+    """`--to iter:N` is the state in which iteration N ended; numbers continue."""
     done("iteration", "start")
     done("phase", "start")
     before = (sprint / "PROGRESS.yaml").read_bytes()

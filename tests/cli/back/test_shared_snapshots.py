@@ -18,7 +18,7 @@ SHARED = "refs/sprintlog/snapshots/"
 
 
 class Server:
-    """A repository elsewhere, as its owner sees it."""
+    """A remote repository, as seen by its owner."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -52,7 +52,7 @@ def server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Server:
 def reached(
     folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """Give a program `ssh` that reaches every server."""
+    """Provide a program `ssh` that reaches every server."""
     programs = tmp_path_factory.mktemp("programs")
     (programs / "ssh").write_text(SSH)
     (programs / "ssh").chmod(0o755)
@@ -113,7 +113,7 @@ def test_files_come_back_in_place_from_elsewhere(
 def test_what_iterations_changed_is_asked_of_files_from_elsewhere(
     shared: Path, done: Run
 ) -> None:
-    """A difference, and the results of a loop, have both of their ends from there."""
+    """Both ends of a difference, and a loop's results, come from the server."""
     done("iteration", "snapshot")
     done("iteration", "start")
     (shared / "kept").write_text("better\n")
@@ -210,7 +210,7 @@ def test_what_is_pruned_or_erased_is_let_go_there(
 def test_only_servers_are_remotes(
     shared: Path, done: Run, run: Run, url: str, said: str
 ) -> None:
-    """Folders, programs and options are refused; the snapshot is kept here."""
+    """Folders, programs and options are refused; the snapshot is stored locally."""
     share_with(done, url)
     told = run("iteration", "snapshot")
     assert said in told.err

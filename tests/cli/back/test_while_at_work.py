@@ -115,6 +115,6 @@ def test_ignored_files_outlive_restores_of_gitignore(
 
 
 def test_start_is_the_point_before_the_first_iteration(tree: Path, run: Run) -> None:
-    """`rollback start --files` restores the files of `iter:0`, if these were kept."""
+    """`rollback start --files` restores the files of `iter:0`, if they were saved."""
     one, other = (run("rollback", to, "--files", "--yes") for to in ("start", "iter:0"))
     assert (one.code, one.err) == (other.code, other.err)

@@ -20,7 +20,7 @@ _FLAGS = {
 
 
 def command_lines(document: Any) -> Iterator[list[Any]]:
-    """Yield the commands in the order of the file: its entries, then what was learned."""
+    """Yield the commands in the order of the file: its entries, then the learnings."""
     opened: list[Any] = ["journal", "open", "--at", document["created_at"]]
     yield [*opened, "--project-name", document["project_name"]]
     linked: dict[str, tuple[str, int]] = {}

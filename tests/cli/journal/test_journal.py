@@ -101,7 +101,7 @@ def test_refuses_a_point_that_is_none(journal: Path, run: Run, point: str) -> No
 
 
 def test_records_once_under_a_key(journal: Path, run: Run, done: Run) -> None:
-    """A key returns the first record; for something else it is a conflict."""
+    """A key returns the first record; a different record with the key conflicts."""
     line = ["journal", "entry", "record", "b", "--status", "failed", "--key", "k", "--json"]
     first, again = done(*line).json, done(*line).json
     assert again == {**first, "duplicate": True}
@@ -162,7 +162,7 @@ def test_cuts_fractions_of_seconds(journal_path: Path, done: Run) -> None:
 
 
 def test_what_is_not_there_is_not_found(journal: Path, run: Run) -> None:
-    """An entry or a learning that is not there is not found, with exit code 3."""
+    """A missing entry or learning is not found, with exit status 3."""
     for line in (
         ["journal", "entry", "show", "auth-9"],
         ["journal", "learning", "show", "learning-0009"],

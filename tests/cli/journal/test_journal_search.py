@@ -52,7 +52,7 @@ def test_finds_what_holds_every_word(index: Path, done: Run) -> None:
 
 
 def test_takes_words_as_words(index: Path, run: Run) -> None:
-    """Operators of the query language are ordinary words."""
+    """Operators of the query language are treated as ordinary words."""
     for words in ('"', "a OR b", "NEAR(", "*", "x:y", "-", "'; DROP TABLE texts", "\x00"):
         assert run("journal", "search", words).code in (0, 1)
     assert run("journal", "search", "callback").out.count("\n") == 3

@@ -51,7 +51,7 @@ def test_hands_over_and_counts_once(journal: Path, done: Run) -> None:
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_hands_over_what_fits(journal: Path, done: Run, form: tuple[str, ...]) -> None:
-    """The budget is of all that is printed; what had no room is counted, and not used."""
+    """The budget covers all output; omitted items are counted, and not marked as used."""
     data = json.loads((journal / ".ralph" / "progress.json").read_text())
     (ours,) = data["learnings"]
     data["learnings"] = [
@@ -99,7 +99,7 @@ def test_proposes_and_adds_learnings(journal: Path, done: Run, run: Run) -> None
 
 
 def test_says_how_to_go_on(journal: Path, done: Run) -> None:
-    """A resolved similar failure gives a proposal, with its evidence."""
+    """A resolved similar failure results in a proposal, with its evidence."""
     found = done("recover", "auth", "--failure", "the provider key is missing", "--json")
     assert found.json == {
         "action": "retry",

@@ -104,7 +104,7 @@ def test_what_was_done_between_two_iterations_is_of_neither(loop: Loop, ask: Ask
 
 
 def test_what_stood_there_before_is_of_no_iteration(loop: Loop, ask: Ask) -> None:
-    """Files of a tree in which the first iteration begins are older, committed or not."""
+    """Files that existed before the first iteration are older, committed or not."""
     loop.append(dirty="not committed")
     loop.iterate(a="one", old="added")
     assert ask("dirty.txt").known_by == ask("old.txt").known_by == "before"
@@ -138,7 +138,7 @@ def test_a_file_that_was_renamed_outside_keeps_its_writers(loop: Loop, ask: Ask)
 
 
 def test_who_did_not_keep_the_files_before_does_not_know(loop: Loop, ask: Ask) -> None:
-    """Without the files at its start an iteration's lines may be somebody else's."""
+    """Without a snapshot at its start, an iteration's lines may be someone else's."""
     loop.iterate(a="one")
     loop.iterate(start=(), a="two")
     found = ask("a.txt", 2)
@@ -265,7 +265,7 @@ def test_the_page_shows_authors_apart(loop: Loop) -> None:
 def test_what_was_done_between_two_runs_of_a_loop_is_outside(
     loop: Loop, run: Run, ask: Ask
 ) -> None:
-    """`run --snapshot` also keeps the files before each iteration."""
+    """`run --snapshot` also saves the files before each iteration."""
     script = "cat > /dev/null; echo agent >> a.txt; echo worked"
     order = ("run", "--snapshot", "--budget-iterations", "1", "--rest", "0", "--")
     for _ in range(2):
@@ -279,7 +279,7 @@ def test_what_was_done_between_two_runs_of_a_loop_is_outside(
 def test_what_was_done_while_a_limit_was_waited_for_is_not_guessed(
     loop: Loop, run: Run, ask: Ask
 ) -> None:
-    """Up to the next attempt a line may be outside; what that writes is the agent's."""
+    """Until the next attempt a line may be from outside; later ones are the agent's."""
     script = (
         "cat > /dev/null; echo agent >> a.txt; test -e again && echo worked && exit; "
         'echo "Claude AI usage limit reached|$(($(date +%s) + 2))"; touch again; exit 1'
@@ -308,7 +308,7 @@ def test_an_iteration_that_was_killed_may_have_ceased_at_any_time(
 def test_a_run_goes_on_although_another_iteration_has_begun(
     loop: Loop, run: Run, ask: Ask
 ) -> None:
-    """An agent's run that ended later was under way until then."""
+    """An agent's run that ended later was in progress until then."""
     loop.done("iteration", "start", "--snapshot")
     loop.append(a="one")
     loop.done("iteration", "start", "--snapshot")
@@ -322,14 +322,14 @@ def test_a_run_goes_on_although_another_iteration_has_begun(
 
 
 class History:
-    """What an agent, a person and restores do to a loop's files, by chance."""
+    """Random changes to a loop's files by an agent, a person and restores."""
 
     def __init__(self, loop: Loop, run: Run, seed: int) -> None:
         self.loop, self.run, self.chance = loop, run, Random(seed)
         self.number = 0
 
     def go_on(self) -> None:
-        """Take a step: an iteration, an edit by hand, or a restore."""
+        """Take a step: an iteration, a manual edit, or a restore."""
         step = self.chance.random()
         if step < 0.5:
             self.iterate()

@@ -41,7 +41,7 @@ def measured(sprint: Path, done: Run) -> Path:
 
 
 def paths(value: Any, so_far: FieldPath = ()) -> Iterator[FieldPath]:
-    """Yield the path of every field of a document, by ids where items have them."""
+    """Yield the path of every field of a document, by ids if items have them."""
     if isinstance(value, dict):
         items: list[tuple[str | int, Any]] = list(value.items())
     elif isinstance(value, list):

@@ -9,7 +9,7 @@ from ..conftest import Run
 
 @pytest.fixture
 def loop(sprint: Path, done: Run) -> Path:
-    """Return a folder with three iterations that were made with something and cost."""
+    """Return a folder with three iterations that have parameters and costs."""
     (sprint / "agent.json").write_text(
         '{"type":"result","num_turns":3,"total_cost_usd":0.25,"duration_ms":1500}'
     )

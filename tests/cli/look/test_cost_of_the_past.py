@@ -59,7 +59,7 @@ def worked_on(phases: int, rounds: int = 5) -> Iterator[Workspace]:
 
 
 def record(workspace: Workspace, *happened: Event) -> None:
-    """Append events, and keep the state that they lead to."""
+    """Append events, and save the resulting state."""
     told = [new_event(one, at=AT, actor="runtime") for one in happened]
     workspace.log.append("sprint/s", told, expect=Expect.ANY)
     keep_only(workspace.repository, workspace.repository.from_nothing("s"))
@@ -88,7 +88,7 @@ def nodes_apart(step: ReplayStep) -> int:
 
 
 def replayed(phases: int) -> tuple[int, list[int]]:
-    """Return how many calls a replay makes, and how much each event changed."""
+    """Return the number of calls of a replay, and the number of changes by each event."""
     found: list[int] = []
     with worked_on(phases) as workspace:
         steps = replay(workspace, "s")

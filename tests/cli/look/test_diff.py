@@ -47,7 +47,7 @@ def test_tells_each_field_in_a_line(history: Path, done: Run) -> None:
 
 
 def test_tells_what_happened_until_now(history: Path, done: Run) -> None:
-    """Without a second point it is the present."""
+    """Without a second point, it is the present."""
     assert done("diff", "start").out == done("diff", "start", "version:5").out
 
 

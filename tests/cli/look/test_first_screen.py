@@ -10,7 +10,7 @@ from ..conftest import Run
 
 @pytest.fixture
 def loop(folder: Path, done: Run) -> Run:
-    """Return what runs commands, in a sprint with a goal."""
+    """Return a function that runs commands, in a sprint with a goal."""
     done("init")
     done("sprint", "create", "win", "--goal", "Win\nand more")
     done("sprint", "start")

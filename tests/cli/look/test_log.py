@@ -105,7 +105,7 @@ def test_lists_what_fits_every_filter(
 def test_refuses_what_has_no_sense(
     history: Path, run: Any, options: list[str], code: int
 ) -> None:
-    """A point that is not there ends with 3, options that exclude each other with 2."""
+    """A missing point exits with 3, mutually exclusive options with 2."""
     assert run("log", *options).code == code
 
 

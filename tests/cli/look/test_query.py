@@ -47,7 +47,7 @@ def rows(done: Any, sql: str, *options: str) -> list[list[Any]]:
 
 
 def test_every_table_has_what_it_says(history: Path, done: Any) -> None:
-    """Every table and column that is documented is there, in that order."""
+    """Every documented table and column exists, in that order."""
     for name, table in TABLES.items():
         header = done("query", f"SELECT * FROM {name}", "--csv").out.split("\n")[0]
         assert header == ",".join(f'"{column.name}"' for column in table.columns)
@@ -264,7 +264,7 @@ def content(text: bytes) -> Callable[[Path], None]:
 
 
 def statement(sql: str) -> Callable[[Path], None]:
-    """Return what runs a statement on the tables as any tool can."""
+    """Return a function that runs a statement on the tables as any tool can."""
 
     def change(file: Path) -> None:
         with sqlite3.connect(file) as connection:

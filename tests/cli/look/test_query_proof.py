@@ -22,7 +22,7 @@ CHANGED_BLOCKS_MAX = 24
 
 @pytest.fixture
 def hashed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Give the lengths of all that is hashed for proofs."""
+    """Provide the lengths of all data hashed for proofs."""
     found: list[int] = []
     digest_of = proof.digest_of
 

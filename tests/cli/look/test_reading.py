@@ -44,7 +44,7 @@ def status_at(done: Any, point: str) -> Any:
     ],
 )
 def test_reads_as_of_every_form(history: Path, done: Any, point: str, version: int) -> None:
-    """`--at` takes a position, a version, an iteration's end, a time, and `ago`."""
+    """`--at` accepts a position, a version, an iteration's end, a time, and `ago`."""
     assert status_at(done, point)["version"] == version
 
 

@@ -33,7 +33,7 @@ def section(text: str, title: str) -> list[str]:
 
 
 def test_the_iteration_that_deletes_a_test(loop: Loop, done: Run) -> None:
-    """Example 2 in the document's template, with the figures that the formula gives."""
+    """Example 2 in the document's template, with the figures of the formula."""
     times = [f"2026-02-02T10:{minute:02d}:00Z" for minute in (5, 10, 15)]
     loop(BASELINE_OF_REGRESSION, REGRESSION, times)
     text = done("report", "iter:3").out

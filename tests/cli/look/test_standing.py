@@ -35,7 +35,7 @@ def told(done: Run, *options: str) -> list[str]:
 
 
 def test_what_got_worse_is_told_with_its_command(worse: Path, done: Run) -> None:
-    """Best and last, the worst alert, and the advice: each with what to type."""
+    """Best and last, the worst alert, and the advice: each with a command."""
     quality, alerts, advice = told(done)
     assert quality.startswith("quality: best iteration 1 (1.00), last iteration 2 (0.")
     assert quality.endswith(", regression)  (`sprintlog report`)")
@@ -63,7 +63,7 @@ def test_what_was_answered_waits_no_more(worse: Path, done: Run, of: str | None)
 
 
 def test_the_past_has_its_own_advice(worse: Path, done: Run) -> None:
-    """With --at it is the knowledge of that time: after the first iteration all is well."""
+    """With --at it is the knowledge of that time: after the first iteration, no problem."""
     assert told(done, "--at", "iter:1") == [
         "quality: best iteration 1 (1.00), last iteration 1 (1.00)  (`sprintlog report`)"
     ]
@@ -87,7 +87,7 @@ def test_nothing_is_said_where_nothing_was_measured(sprint: Path, done: Run) -> 
 
 
 def test_a_measurement_that_failed_is_for_a_person(sprint: Path, run: Run) -> None:
-    """An iteration that could not be measured is advised to be looked at."""
+    """An iteration that could not be measured must be examined by a person."""
     run("iteration", "start")
     run("iteration", "end", "--run", "exit 3", "--report", "junit=none.xml")
     (advice,) = told(run)

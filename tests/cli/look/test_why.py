@@ -60,7 +60,7 @@ def change(files: Files, number: int, chance: Random) -> None:
 
 
 def write(folder: Path, files: Files) -> None:
-    """Make the text files of a folder be these."""
+    """Replace the text files of a folder."""
     for path in folder.glob("*.txt"):
         path.unlink()
     for name, lines in files.items():

@@ -149,7 +149,7 @@ def test_a_numbered_definition(definition: Path, done: Any) -> None:
 
 
 def test_a_definition_that_is_not_there(project: Path, run: Any) -> None:
-    """A folder without SPRINT.yaml, and a folder of workflows that is not there."""
+    """A folder without SPRINT.yaml, and a missing folder of workflows."""
     missing = run("compile", ".")
     assert (missing.code, missing.err) == (3, "error: SPRINT.yaml: there is no such file\n")
     assert run("compile", "sprints/auth", "--workflows", "nowhere").code == 3

@@ -45,7 +45,7 @@ def contains(whole: Any, part: Any) -> bool:
 
 
 def step(number: int, prompt: str, status: str, *children: Any, **more: Any) -> Any:
-    """Return a step as the example shows it."""
+    """Return a step as shown in the example."""
     return {
         "id": f"step-{number}",
         "prompt": prompt,
@@ -56,7 +56,7 @@ def step(number: int, prompt: str, status: str, *children: Any, **more: Any) -> 
 
 
 def leaf(identity: str, prompt: str, status: str, found: Any = None) -> Any:
-    """Return a leaf as the example shows it."""
+    """Return a leaf as shown in the example."""
     return {"id": identity, "status": status, "prompt": prompt, **(found or {})}
 
 

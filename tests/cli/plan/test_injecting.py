@@ -235,7 +235,7 @@ def test_lists_it_in_the_log(sprint: Path, done: Any) -> None:
 
 
 def test_two_at_once_get_two_ids(sprint: Path) -> None:
-    """After a conflict the number is chosen again, so none is given twice."""
+    """After a conflict the number is chosen again, so ids are unique."""
     position = InjectionPosition("end-of-workflow")
 
     def injected(state: Sprint, prompt: str) -> list[Event]:

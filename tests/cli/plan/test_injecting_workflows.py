@@ -1,4 +1,4 @@
-"""`phase inject --workflow`: a workflow is compiled and comes into a sprint that runs."""
+"""`phase inject --workflow`: a workflow is compiled into a running sprint."""
 
 from pathlib import Path
 from typing import Any

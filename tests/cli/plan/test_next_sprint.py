@@ -54,7 +54,7 @@ def test_is_taken_over_with_its_origin(waiting: Path, done: Any) -> None:
 
 
 def test_is_taken_over_once(waiting: Path, done: Any) -> None:
-    """Only the first sprint that starts takes it, also when it starts again."""
+    """Only the first sprint that starts takes it over, even if it starts again."""
     create(done, "c")
     done("sprint", "start", "--sprint", "b")
     done("sprint", "start", "--sprint", "c")

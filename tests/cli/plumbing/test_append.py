@@ -25,7 +25,7 @@ def append_lines(folder: Path, *lines: object, arguments: tuple[str, ...] = ()) 
 
 
 def test_records_a_event_by_its_type(sprint: Path, done: Any) -> None:
-    """`append TYPE` records what the command of that event would have recorded."""
+    """`append TYPE` records the same as the command of that event."""
     answer = done("append", "phase-started", "--data", '{"phase": "setup"}', "--json").json
     assert (answer["type"], answer["version"]) == ("phase-started", 3)
 
@@ -38,7 +38,7 @@ def test_obeys_the_rules(sprint: Path, run: Any) -> None:
 
 
 def test_records_what_was_observed_against_the_rules(sprint: Path, done: Any) -> None:
-    """`--observed` records what the rules would refuse, and marks it."""
+    """`--observed` records events that the rules would refuse, and marks them."""
     done("append", "phase-completed", "--data", '{"phase": "setup"}', "--observed")
     event = done("log", "--last", "1", "--json").json
     assert event["observed"] is True

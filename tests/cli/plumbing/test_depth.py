@@ -19,7 +19,7 @@ OURS = tuple(
 
 
 def code_of(function: Any) -> CodeType:
-    """Return the code of a function, whatever is wrapped around it."""
+    """Return the code of a function without its wrappers."""
     code = inspect.unwrap(function).__code__
     assert isinstance(code, CodeType)
     return code

@@ -1,4 +1,4 @@
-"""The runner of projections: each continues from its mark, or begins again."""
+"""The runner of projections: each continues from its saved position, or starts again."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ class Work:
         self.versions |= {event.version for event in one.restored}
 
     def keep(self, mark: Mark) -> None:
-        """Keep the mark."""
+        """Store the position."""
         self.kept = mark
 
     def catch_up(self, folder: Path) -> bool:

@@ -27,7 +27,7 @@ phases:
 
 
 def actors(done: Run) -> list[str]:
-    """Return who caused each note."""
+    """Return the actor of each note."""
     return [event["actor"] for event in done("log", "--type", "note-added", "--json").lines]
 
 
@@ -40,7 +40,7 @@ def test_a_person_at_a_terminal_is_the_operator(sprint: Path, done: Run) -> None
 
 
 def test_an_import_stays_named_for_its_file(folder: Path, done: Run) -> None:
-    """An import is recorded under its file, whoever types the command."""
+    """An import is recorded under its file, whoever runs the command."""
     done("init")
     (folder / "PROGRESS.yaml").write_text(
         "sprint-id: s\nstatus: in-progress\nphases: [{id: a, status: pending, prompt: x}]\n"

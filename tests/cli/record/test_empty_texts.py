@@ -1,4 +1,4 @@
-"""An empty text is refused if a text is required, through every way to record."""
+"""An empty text is refused if a text is required, by every way to record."""
 
 import json
 from pathlib import Path

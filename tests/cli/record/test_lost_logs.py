@@ -132,7 +132,7 @@ def test_run_goes_on_with_a_log_that_was_moved(run: Run, done: Run, linked: Path
 
 
 def test_tree_and_log_moved_together_are_found(done: Run, folder: Path) -> None:
-    """A repository that is moved with its log while a command runs in it goes on."""
+    """A repository moved with its log while a command runs in it remains usable."""
     tree = folder / "tree"
     tree.mkdir()
     git(tree, "init", "-q")

@@ -78,7 +78,7 @@ def test_refuses_a_key_for_something_else(sprint: Path, run: Any) -> None:
 
 
 def test_refuses_another_expected_version(sprint: Path, run: Any) -> None:
-    """A stream that is not at the expected version is a conflict with both versions."""
+    """If a stream is not at the expected version, the conflict names both versions."""
     result = run("phase", "start", "--expect", "7", "--json")
     error = json.loads(result.err)
     assert result.code == 5
@@ -183,7 +183,7 @@ def test_no_command_records_a_token(sprint: Path, done: Any, command: list[str])
 
 
 def test_a_plan_is_asked_for_slips(folder: Path, run: Any) -> None:
-    """An unknown key of a plan is kept and reported, or refused with `--strict`."""
+    """An unknown key of a plan is stored and reported, or refused with `--strict`."""
     plan = "phases: [{id: a, prompt: x, brake: true, gate: {script: x, max_retries: 1}}]\n"
     (folder / "plan.yaml").write_text(plan)
     run("init")

@@ -121,7 +121,7 @@ def _opened() -> Workspace:
 
 
 def _heard(line: str) -> None:
-    """Leave what a loop reports unread."""
+    """Ignore the output of a loop."""
 
 
 @pytest.fixture(params=["command", "library", "loop"])

@@ -22,7 +22,7 @@ Checks = Callable[[], dict[str, dict[str, Any]]]
 
 @pytest.fixture
 def checks(run: Any) -> Checks:
-    """Give a function that returns doctor's checks by name, the last of equals."""
+    """Provide a function that returns doctor's checks by name, the last of equals."""
 
     def checks() -> dict[str, dict[str, Any]]:
         result = run("doctor", "--json")
@@ -37,7 +37,7 @@ def checks(run: Any) -> Checks:
 
 @pytest.fixture
 def log(sprint: Path) -> Path:
-    """Give the folder of a log with events enough for several pages."""
+    """Provide the folder of a log with several pages of events."""
     return sprint / ".sprintlog"
 
 
@@ -58,7 +58,7 @@ def test_a_sound_log_has_no_problem(log: Path, checks: Checks) -> None:
 
 
 def test_the_table_has_a_line_for_each_check(log: Path, done: Any) -> None:
-    """For people each check is a line, with what to do below it."""
+    """As text, each check is a line, with its hint below."""
     lines = done("doctor").out.splitlines()
     assert [line.split()[1] for line in lines if not line.startswith(" ")][:2] == [
         "log",
@@ -172,7 +172,7 @@ def test_what_a_killed_process_left_is_told(
 def test_without_room_for_a_copy_the_rest_is_told(
     log: Path, checks: Checks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If no copy can be made doctor reports this, and checks everything else."""
+    """If no copy can be made, doctor reports this, and checks everything else."""
 
     def full(*names: object) -> None:
         raise OSError(28, "No space left on device", "copy")

@@ -49,7 +49,7 @@ def check(done: Run) -> dict[str, Any] | None:
 
 
 def test_without_an_agent_nothing_is_said(goal: Path, done: Run) -> None:
-    """Plain words are no agent's lines."""
+    """Plain text does not count as an agent's output."""
     assert check(done) is None
     end_with(goal, done, b"just words\n")
     assert check(done) is None
@@ -89,7 +89,7 @@ def test_runs_are_added_up(goal: Path, done: Run) -> None:
 
 
 def test_the_hint_leads_to_the_output(goal: Path, done: Run) -> None:
-    """The command of the hint shows lines that were not understood."""
+    """The hint's command shows lines that were not understood."""
     end_with(goal, done, session(lines=10, odd=1))
     found = check(done)
     assert found is not None
@@ -99,7 +99,7 @@ def test_the_hint_leads_to_the_output(goal: Path, done: Run) -> None:
 
 
 def test_imported_transcripts_count(goal: Path, done: Run) -> None:
-    """Their lines are kept in a file, which the hint leads to."""
+    """Their lines are stored in a file, to which the hint refers."""
     (goal / "t.jsonl").write_bytes(session(lines=10, odd=1))
     done("import", "transcript", "t.jsonl")
     found = check(done)
@@ -131,6 +131,6 @@ def test_a_rollback_changes_nothing_of_it(goal: Path, done: Run) -> None:
 
 
 def test_a_person_sees_it(goal: Path, done: Run) -> None:
-    """On a terminal it is a line with a warning; doctor still ends with 0."""
+    """On a terminal it is a line with a warning; doctor still exits with 0."""
     end_with(goal, done, session(lines=10, odd=1))
     assert re.search(r"warning +agents", done("doctor").out)

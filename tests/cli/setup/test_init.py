@@ -20,7 +20,7 @@ def make_repository(folder: Path) -> None:
 
 
 def test_lives_in_the_git_directory(folder: Path, done: Any) -> None:
-    """In a repository the log is where cleaning up does not reach it."""
+    """In a repository, the log is not affected by `git clean`."""
     make_repository(folder)
     answer = done("init", "--json").json
     assert answer["folder"] == str(folder / ".git" / "sprintlog")
@@ -43,7 +43,7 @@ def test_never_runs_over_a_log(sprint: Path, run: Any) -> None:
 def test_is_found_from_below(
     sprint: Path, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Commands walk up to the first folder that holds a log."""
+    """Commands search upwards for the first folder that contains a log."""
     (sprint / "a" / "b").mkdir(parents=True)
     monkeypatch.chdir(sprint / "a" / "b")
     assert done("status", "--json").json["sprint"] == "auth"
@@ -210,7 +210,7 @@ def test_shadows_no_log_by_accident(
 def test_a_path_that_cannot_be_searched_is_no_obstacle(
     folder: Path, done: Any, run: Any, monkeypatch: pytest.MonkeyPatch, entry: str
 ) -> None:
-    """A folder of PATH that cannot be searched holds no program and stops no command."""
+    """A PATH folder that cannot be searched does not stop a command."""
     monkeypatch.setenv("PATH", f"{entry}{os.pathsep}{os.environ['PATH']}")
     done("init")
     assert "there is no command 'hello'" in run("hello").err

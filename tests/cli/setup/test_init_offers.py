@@ -68,7 +68,7 @@ def found(run: Run, *options: str) -> list[dict[str, Any]]:
 def test_offers_the_command_that_fits(
     folder: Path, run: Run, path: str, content: bytes, command: str
 ) -> None:
-    """State files, plans, test runners and CI are answered with what can be typed."""
+    """State files, plans, test runners and CI result in matching commands."""
     put(folder / path, content)
     assert [one["command"] for one in found(run)] == [f"sprintlog {command}"]
 
@@ -111,7 +111,7 @@ def test_offers_the_import_of_an_extension(folder: Path, run: Run, sign: str) ->
 def test_an_offered_import_reads_the_files(
     folder: Path, run: Run, sample: str, place: str
 ) -> None:
-    """The command that is printed imports what was found."""
+    """The printed command imports the files that were found."""
     put(folder / place, (FIXTURES / "loops" / sample).read_bytes())
     (one,) = found(run, "--here")
     result = run(*shlex.split(one["command"])[1:])
@@ -246,7 +246,7 @@ def test_names_few_of_many_sprints(folder: Path, run: Run) -> None:
 def test_runs_and_changes_nothing_that_it_finds(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Programs are looked for on the PATH outside of the tree, and none is started."""
+    """Programs are searched for on the PATH outside the tree, and none is started."""
     tree, bin_ = folder / "tree", folder / "bin"
     trap = f"#!/bin/sh\ntouch '{folder}/mark'\n".encode()
     for name in AGENTS:

@@ -261,7 +261,7 @@ def test_nothing_is_recorded_where_recording_is_off(
 def test_lines_for_append_are_not_recorded_either(
     sprint: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A stream of events is ignored, and its writer sees success."""
+    """A stream of events is ignored, and its writer gets a success."""
     before = len(done("log", "--json").lines)
     program = [sys.executable, "-m", "sprintlog.cli", "append"]
     ended = subprocess.run(

@@ -35,7 +35,7 @@ NAME = EVIL.replace("/", "_") + NOT_UNICODE
 
 
 def harm(text: str) -> list[str]:
-    """Return the parts of a text that a terminal could obey, or take for our output."""
+    """Yield parts of a text that a terminal could obey, or that look like our output."""
     found = [char for char in text if not (char.isprintable() or char in "\n\t")]
     return found + [line for line in text.split("\n") if line.startswith(SPOOF)]
 
@@ -133,13 +133,13 @@ def part(kind: type[msgspec.Struct], **known: Any) -> Any:
 
 
 def journal() -> Iterator[Event]:
-    """Yield a journal in which every event happens, each of them phrases harm."""
+    """Yield a journal with every event, each of them with harmful text."""
     for kind in JOURNAL_EVENTS:
         yield event(kind, **({"created_at": AT} if kind is JournalOpened else {}))
 
 
 def history() -> Iterator[Event]:
-    """Yield a sprint in which every event happens, each of them phrases harm."""
+    """Yield a sprint with every event, each of them with harmful text."""
     addresses = [leaf.address for leaf in Tree(document()).leaves]
     yield event(f.SprintImported, patch=None)
     others = [k for k in f.EVENTS if k not in (f.SprintImported, f.SprintCompiled)]

@@ -1,4 +1,4 @@
-"""`audit`: the decisions of a sprint, in every form."""
+"""`audit`: the decisions of a sprint, in every format."""
 
 import re
 from pathlib import Path

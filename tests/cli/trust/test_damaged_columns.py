@@ -31,7 +31,7 @@ SPOILT = {
 
 @pytest.fixture
 def spoil(sprint: Path, done: Any) -> Any:
-    """Return what changes columns of the fourth of five events, as a damaged disk may."""
+    """Return a function that damages columns of the fourth of five events."""
     for word in ("one", "two", "three"):
         done("note", word)
 

@@ -1,4 +1,4 @@
-"""`head`, `prove`, `verify --head`, `--proof` and `--git`: what bears witness to a log."""
+"""`head`, `prove`, `verify --head`, `--proof` and `--git`: evidence for a log."""
 
 import json
 import shutil

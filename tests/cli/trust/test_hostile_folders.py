@@ -45,7 +45,7 @@ def test_programs_of_a_repository_are_not_run(folder: Path, done: Run) -> None:
 
 
 def test_modules_of_a_folder_are_not_imported(sprint: Path, done: Run) -> None:
-    """`verify --determinism` starts sprintlog itself, whatever the folder calls so."""
+    """`verify --determinism` starts sprintlog itself, whatever modules the folder has."""
     for name in ("click.py", "sprintlog/__init__.py", "msgspec.py"):
         put(sprint / name, b"open('mark', 'w')")
     done("verify", "--determinism")
@@ -95,7 +95,7 @@ def test_what_is_aside_is_read_only_where_it_is_a_file(sprint: Path, done: Run) 
 
 
 def test_pipe_in_the_place_of_a_file_holds_nobody(sprint: Path, run: Run) -> None:
-    """Only plain files are opened, as state file, as checksum and as what is aside."""
+    """Only plain files are opened, as state file, as checksum and as displaced file."""
     for name in (".PROGRESS.yaml.sprintlog-old", "PROGRESS.yaml.checksum"):
         os.mkfifo(sprint / name)
     assert run("note", "seen").code == 0
@@ -165,7 +165,7 @@ def _around(tree: Path) -> Picture:
 
 
 def _forge(event: Event, stream: str) -> None:
-    """Append an event that no command would, like a forged log."""
+    """Append an event that no command would record, like a forged log."""
     with Workspace.open(Path.cwd()) as workspace:
         forged = new_event(event, at=workspace.now(), actor="x")
         version = max(recorded.version for recorded in workspace.log.read_stream(stream))

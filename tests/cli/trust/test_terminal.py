@@ -168,7 +168,7 @@ def test_harm_is_what_is_tried() -> None:
 def test_every_command_prints_harmless_text(
     log: str, run: Run, path: str, command: click.Command
 ) -> None:
-    """No command lets harm in its log, its folder's name or its arguments through."""
+    """No command prints harmful text from its log, its folder's name or its arguments."""
     takes = {option for p in command.params for option in p.opts}
     assert run(*words(path, command)).code != 2, "give NEEDED a value for what it needs"
     for sprint in ("auth", log, None):
@@ -285,7 +285,7 @@ def test_demo_plays_in_a_harmful_folder(folder: Path, run: Run) -> None:
 
 
 def test_library_texts_are_tried_whole() -> None:
-    """Every field of every event that is a text says harm in this test."""
+    """Every text field of every event contains harmful text in this test."""
     texts = {
         value
         for kind in (*f.EVENTS, *JOURNAL_EVENTS)

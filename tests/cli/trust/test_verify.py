@@ -46,7 +46,7 @@ def test_finds_what_was_tampered_with(sprint: Path, run: Any, change: str) -> No
 
 
 def test_tells_drift_from_damage(sprint: Path, run: Any) -> None:
-    """A state file that somebody edited is drift, exit code 4; the log itself is sound."""
+    """An edited state file is drift, with status 4; the log itself is intact."""
     (sprint / "PROGRESS.yaml").write_text("status: completed\n")
     result = run("verify", "--json")
     assert result.code == 4
@@ -54,7 +54,7 @@ def test_tells_drift_from_damage(sprint: Path, run: Any) -> None:
 
 
 def test_remarks_on_imported_contradictions(folder: Path, done: Any) -> None:
-    """What an imported document contradicts is a remark and no damage."""
+    """An imported document's contradictions are remarks, not damage."""
     done("init")
     (folder / "p.yaml").write_text(
         "sprint-id: x\nstatus: in-progress\nphases: [{id: a, status: completed}]\n"
@@ -102,7 +102,7 @@ def test_finds_a_wrong_checkpoint(sprint: Path, run: Any) -> None:
 
 
 def change(sprint: Path, statement: str) -> None:
-    """Run a statement on the caches of a log, as nobody should."""
+    """Run a statement on the caches of a log, as no one should."""
     database = sqlite3.connect(sprint / ".sprintlog" / "log.db")
     database.execute(statement)
     database.commit()
@@ -178,7 +178,7 @@ def test_a_file_that_differs_elsewhere_is_damage(
 def test_an_environment_that_does_not_start_is_no_damage(
     sprint: Path, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If Python cannot start in an environment, the comparison is reported as not made."""
+    """If Python cannot start in an environment, the comparison is reported as skipped."""
     monkeypatch.setattr(verify, "ENVIRONMENTS", ({"PYTHONHOME": "/nonexistent"},))
     result = run("verify", "--determinism", "--quick")
     assert result.code == 0

@@ -24,7 +24,7 @@ WORKERS = ("one", "two")
 
 @pytest.fixture(scope="module")
 def compose() -> dict[str, Any]:
-    """Give the file as data."""
+    """Provide the file as data."""
     read: dict[str, Any] = yaml.safe_load((FILES / "compose.yaml").read_text())
     return read
 

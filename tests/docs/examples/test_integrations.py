@@ -42,7 +42,7 @@ for _ in $(seq 400); do sleep 0.05; done
 
 
 def program(folder: Path, name: str, text: str = SAYS) -> Path:
-    """Put a program into a folder and return the folder."""
+    """Create a program in a folder; return the folder."""
     folder.mkdir(exist_ok=True)
     file = folder / name
     file.write_text(text)
@@ -161,7 +161,7 @@ def test_the_board_asks_for_figures_that_there_are() -> None:
 
 
 def test_the_panels_of_the_board_stand_side_by_side() -> None:
-    """No two panels share an id or a spot, and none goes beyond the 24 columns."""
+    """No two panels share an id or a position, and none exceeds the 24 columns."""
     panels = board()["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels)
     spots: set[tuple[int, int]] = set()

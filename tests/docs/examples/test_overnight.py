@@ -1,4 +1,4 @@
-"""The night of the tutorial: what its loop leaves, to the last cent."""
+"""The night of the tutorial: the results of its loop, to the last cent."""
 
 import json
 import os

@@ -58,7 +58,7 @@ def played(
 ) -> Iterator[Callable[[str], Played]]:
     """Play the sessions of all selected tests before the first of these tests runs.
 
-    A session that runs beside a test would be reported as a leak of that test.
+    A session running during a test would be reported as a leak of that test.
     """
     items = {item.name for item in request.session.items}
     pages = {n: p for n, p in zip(NAMES, PAGES, strict=True) if any(n in i for i in items)}
@@ -87,7 +87,7 @@ def test_a_page_shows_what_happens(played: Callable[[str], Played], name: str) -
 
 
 def test_differences_are_noticed(tmp_path: Path) -> None:
-    """A page that shows something else, or hides a failure, does not pass."""
+    """A page that shows something else, or hides a failure, is detected."""
     page = tmp_path / "page.md"
     page.write_text("```console\n$ echo one\ntwo\n$ false\n$ true\n```\n")
     session = session_of(page)

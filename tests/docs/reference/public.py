@@ -102,7 +102,7 @@ def without_codes(page: Callable[[], str]) -> Callable[[], str]:
 
 
 def commands_page(note: str) -> str:
-    """Return the page: every command by its name, what it does, and its arguments."""
+    """Return the page: every command by name, its effect, and its arguments."""
     parts = [COMMANDS_HEAD.format(note=note)]
     for command in sorted(registered().values(), key=lambda c: c.__name__):
         parts += [f"## `{command.__name__}`", inspect.cleandoc(command.__doc__ or "")]

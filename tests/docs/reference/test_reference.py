@@ -108,7 +108,7 @@ def test_every_check_of_doctor_is_described() -> None:
 
 
 def test_every_column_is_described_in_order() -> None:
-    """`envelope.md` lists the envelope's fields in the order the chain takes them."""
+    """`envelope.md` lists the envelope's fields in the order of the chain."""
     listed = re.findall(r"^\| \d* ?\| `([a-z_]+)` \|", page("envelope.md"), re.MULTILINE)
     assert tuple(listed) == RecordedEvent.__struct_fields__
     numbered = re.findall(r"^\| \d+ \| `([a-z_]+)` \|", page("envelope.md"), re.MULTILINE)

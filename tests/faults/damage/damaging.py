@@ -65,7 +65,7 @@ class Counts(NamedTuple):
 
     @property
     def effective(self) -> int:
-        """Return how many damages touched what was recorded."""
+        """Return the number of damages to recorded data."""
         return sum(self.by_effect.get(effect, 0) for effect in EFFECTIVE)
 
     @property
@@ -83,12 +83,12 @@ def flips(specimen: Specimen, count: int, seed: int) -> list[Damage]:
 
 
 def index_flips(specimen: Specimen, count: int, seed: int) -> list[Damage]:
-    """Return random single bits of the pages that the indexes of the events begin on."""
+    """Return random single bits of the first pages of the events' indexes."""
     return _page_flips(specimen.indexes, count, seed)
 
 
 def cache_flips(specimen: Specimen, count: int, seed: int) -> list[Damage]:
-    """Return random single bits of the pages that the caches begin on."""
+    """Return random single bits of the first pages of the caches."""
     return _page_flips(specimen.caches, count, seed)
 
 

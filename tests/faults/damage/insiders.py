@@ -140,7 +140,7 @@ ATTACKS = [
 
 
 def attack(folder: Path, name: str, *, fits: bool) -> None:
-    """Do it to the log of a folder; with `fits` the chain and the head file are made to."""
+    """Attack the log in a folder; with `fits`, the chain and the head file are adjusted."""
     database = folder / "log.db"
     rows = EDITS[name.partition(",")[0]](rows_of(database))
     rows = chained(rows) if fits else rows

@@ -1,4 +1,4 @@
-"""Damage to the log's files is found, and never makes anything crash."""
+"""Damage to the log's files is detected, and never causes a crash."""
 
 import pytest
 

@@ -26,7 +26,7 @@ STATE = "PROGRESS.yaml"
 
 
 class Ground(NamedTuple):
-    """A folder ready for a restore, and how its tree looks before and after."""
+    """A folder ready for a restore, and its tree before and after."""
 
     folder: Path
     before: Picture

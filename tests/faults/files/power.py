@@ -54,7 +54,7 @@ class _File:
         self.pending = []
 
     def image(self, chance: random.Random, kept: float, torn: float) -> bytes:
-        """Return the bytes after a cut: `kept` and `torn` are shares of the writes."""
+        """Return the bytes after a power failure; `kept` and `torn` are write shares."""
         bytes_ = bytearray(self.durable)
         for offset, content in self.pending:
             if chance.random() >= kept:
@@ -107,7 +107,7 @@ class Disk:
             self._change(path, {other: file}, gone)
 
     def write(self, target: Path, chance: random.Random) -> None:
-        """Write what may be there after a cut now into an empty folder."""
+        """Write the possible content after a power failure into an empty folder."""
         kept = chance.choice((0.0, 0.1, 0.5, 0.9, 1.0))
         torn = chance.choice((0.0, 0.3, 1.0))
         names = dict(self._durable)

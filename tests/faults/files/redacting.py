@@ -29,7 +29,7 @@ NEXT = ("status", "open")
 
 
 def told(runner: Runner, folder: Path, mode: str, text: str = SECRET) -> None:
-    """Make a tree with a text in events, snapshots, edits, reports and copies."""
+    """Create a tree with a text in events, snapshots, edits, reports and copies."""
     folder.mkdir(parents=True)
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     (folder / "plan.yaml").write_text(PLAN)

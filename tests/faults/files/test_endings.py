@@ -31,7 +31,7 @@ def test_lost_answer_is_an_error(output: str, runner: Runner, folder: Path) -> N
 
 
 def test_signal_at_any_moment_leaves_no_half_event(runner: Runner, folder: Path) -> None:
-    """After SIGINT or SIGTERM the event is there or not, and the key settles it."""
+    """After SIGINT or SIGTERM the event exists or not; repeating the key is safe."""
     chance = random.Random(SEED)
     assert list(signalled(runner, folder, times=25, chance=chance)) == []
 

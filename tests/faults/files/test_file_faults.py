@@ -154,7 +154,7 @@ def _strike(runner: Runner, template: Template, case: Case) -> Done:
 
 
 def test_shim_sees_what_the_system_sees(runner: Runner, folder: Path) -> None:
-    """No write, sync, rename or deletion of Python or SQLite goes past the shim."""
+    """No write, sync, rename or deletion by Python or SQLite bypasses the shim."""
     strace = needs.program("strace")
     begin(runner, folder)
     log, trace = (

@@ -25,7 +25,7 @@ def folder() -> Iterator[Path]:
     ("mode", "size"), [("write_ahead_log", 5), ("rollback_journal", 3)]
 )
 def test_finished_or_not_begun(mode: str, size: int, runner: Runner, folder: Path) -> None:
-    """The next user, a command or the library, leaves no half of it."""
+    """The next user, a command or the library, finds it complete or not started."""
     template = prepare(runner, folder, mode)
     chosen = sample(template, size=size, chance=random.Random(SEED))
     assert list(sweep(runner, template, chosen, folder)) == []

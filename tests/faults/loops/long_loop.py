@@ -59,7 +59,7 @@ class Sample(NamedTuple):
 
 
 class Long(NamedTuple):
-    """How a long loop went."""
+    """The result of a long loop."""
 
     code: int
     samples: list[Sample]
@@ -129,7 +129,7 @@ def spent(tree: Path) -> dict[str, object]:
 
 
 def growth(samples: list[Sample], iterations: int) -> tuple[Sample, Sample]:
-    """Return the most that was held in the second tenth of a loop, and in its last."""
+    """Return the maximum in the second tenth of a loop, and in its last."""
     tenth = iterations // 10
     early = [x for x in samples if tenth <= x.iteration < 2 * tenth]
     late = [x for x in samples if x.iteration >= iterations - tenth]

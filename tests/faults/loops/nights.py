@@ -179,7 +179,7 @@ def _aim(rng: random.Random, place: str) -> tuple[str, float]:
 
 
 def _live(tree: Path, how: str, seconds: float) -> tuple[int, str]:
-    """Run the loop until it ends or is killed; return its exit code and its words."""
+    """Run the loop until it ends or is killed; return its exit status and its output."""
     module = ["tests.cli.dying", *how.split()] if how else ["sprintlog.cli"]
     command = ["run", *OPTIONS, "--", "sh", "agent.sh"]
     with (tree.parent / "said").open("w+") as said:

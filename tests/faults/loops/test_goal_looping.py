@@ -12,7 +12,7 @@ KILLS = 5
 
 @pytest.fixture(scope="module")
 def calm(tmp_path_factory: pytest.TempPathFactory) -> goals.Goal:
-    """Reach the goal with nobody disturbing."""
+    """Reach the goal undisturbed."""
     folder = tmp_path_factory.mktemp("calm")
     goals.prepare(folder)
     found = goals.bring_to_end(folder, random.Random(7), kills=0)

@@ -183,7 +183,7 @@ def _edit_atomically(file: Path, line: bytes) -> str:
 
 
 def _edit_in_place(file: Path, line: bytes, way: str) -> str:
-    """Edit as shells and simple editors do, through the file that is there."""
+    """Edit the existing file in place, as shells and simple editors do."""
     descriptor = os.open(file, os.O_RDWR)
     try:
         content = os.pread(descriptor, 1 << 20, 0) + line

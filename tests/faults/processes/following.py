@@ -14,7 +14,7 @@ COMMAND = [sys.executable, "-m", "sprintlog.cli"]
 
 
 class Followed(NamedTuple):
-    """What the followers saw."""
+    """The events that the followers received."""
 
     events: int
     problems: list[str]

@@ -51,7 +51,7 @@ class Counts(NamedTuple):
 
 
 class Killer:
-    """Runs the writers, kills them, and keeps the ledger."""
+    """Runs the writers, kills them, and maintains the ledger."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Killer:
         make_sprints(root, self._sprints)
 
     def run(self, *, kills: int, kills_a_round: int, seconds: float) -> Counts:
-        """Kill that many writers in rounds; each ends with all killed at once."""
+        """Kill a number of writers in rounds; each ends with all killed together."""
         until = time.monotonic() + seconds
         checked = 0
         try:
@@ -150,7 +150,7 @@ class Killer:
         return line
 
     def _feed(self, slot: Slot) -> None:
-        """Keep a coprocess busy, and end its input when it had all it gets."""
+        """Keep a coprocess busy, and close its input after its last line."""
         child = slot.child
         if child is None or child.stdin < 0:
             return
@@ -267,7 +267,7 @@ class Killer:
         return seconds
 
     def _last_words(self) -> list[str]:
-        """Repeat what was never answered, then compare the log with the ledger."""
+        """Repeat all unanswered commands, then compare the log with the ledger."""
         for slot in self._slots:
             while slot.again and not self.ledger.problems:
                 self._command(slot, writers.COMMAND)

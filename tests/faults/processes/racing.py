@@ -47,7 +47,7 @@ class Counts(NamedTuple):
 
 
 def race_to_append(root: Path, *, writers: int, rounds: int, seconds: float) -> Counts:
-    """Let processes append to shared streams and compare all that they were answered."""
+    """Let processes append to shared streams, and compare their answers."""
     make_sprints(root, [])
     bodies = [partial(_append, root, number, rounds) for number in range(writers)]
     answers, problems = _together(root, bodies, seconds)

@@ -63,7 +63,7 @@ class Slot:
 
 
 class Blow(NamedTuple):
-    """A signal that a process is to get some time after its start."""
+    """A signal sent to a process some time after its start."""
 
     seconds: float
     signal: signal.Signals

@@ -83,7 +83,7 @@ def dying(append: Callable[..., Any], *, at: int, before: bool) -> Callable[...,
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("at", range(1, len(REQUESTS) + 2))
 def test_killed_starts_take_over_once(tmp_path: Path, at: int, before: bool) -> None:
-    """Killed around any of its appends, a start that is made again completes it."""
+    """A start killed around any of its appends is completed when repeated."""
     root = tmp_path / "log"
     make(root)
     line = ["sprint", "start", "--sprint", "s0"]

@@ -49,7 +49,7 @@ def run_writer(kind: str, line: Line, *, seed: int | None = None) -> int:
 
 
 def append_arguments(line: Line) -> list[str]:
-    """Return the words of a command line that records a line."""
+    """Return the arguments of a command line that records a line."""
     data = json.dumps(line.data)
     return [
         "append", line.type, "--stream", f"sprint/{line.sprint}", "--data", data,

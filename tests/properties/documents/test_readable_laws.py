@@ -44,7 +44,7 @@ def test_every_reader_of_json_gets_readable_text(text: str) -> None:
 @example(TYPED)
 @given(texts)
 def test_events_store_any_text(text: str) -> None:
-    """The payload of an event recovers its text, and UTF-8 is stored as it always was."""
+    """A payload recovers its event's text, and UTF-8 is stored unchanged."""
     event = AgentRan("p", status=text)
     payload = encode(event)
     assert originals(payload)["status"] == text

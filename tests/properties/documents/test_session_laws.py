@@ -92,7 +92,7 @@ def test_the_same_reading_again_brings_nothing(steps: list[dict[str, int]]) -> N
 def test_what_was_run_here_is_never_doubled(
     steps: list[dict[str, int]], number: int
 ) -> None:
-    """A run that was recorded when it ended is subtracted, whatever it printed."""
+    """A run recorded at its end is subtracted, whatever it printed."""
     said = grown(steps)
     known = said[min(number, len(said) - 1)]
     ran = reading(known, sha256="of its output", command="agent", output="done")

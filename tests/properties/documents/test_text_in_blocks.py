@@ -34,7 +34,7 @@ documents = st.dictionaries(texts, values | lists, max_size=4)
 
 @pytest.fixture(scope="module", autouse=True)
 def small_blocks() -> Iterator[None]:
-    """Let three items be a long list, and two a block."""
+    """Make three items a long list, and two a block."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "LONG", 2)
         patch.setattr(blocks, "ITEMS_OF_BLOCK", 2)
@@ -68,7 +68,7 @@ def test_changed_items_are_made_anew(items: list[Any], data: st.DataObject) -> N
 
 @given(st.integers(0, 2**32), st.booleans())
 def test_each_step_of_a_sprint(seed: int, is_kept: bool) -> None:
-    """In any life of a sprint the file equals that of the complete writer."""
+    """In any life of a sprint, the file equals that of the complete writer."""
     life = Life(Random(seed))
     text = NOTHING
     for _ in range(12):

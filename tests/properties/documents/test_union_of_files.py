@@ -1,4 +1,4 @@
-"""A session is the union of its files, whatever files its lines are in."""
+"""A session is the union of its files, however its lines are distributed."""
 
 from collections.abc import Sequence
 from functools import cache

@@ -141,7 +141,7 @@ def test_every_line_has_its_field(world: World) -> None:
 @laws
 @given(worlds(*KINDS))
 def test_events_stay_within_their_reach(world: World) -> None:
-    """No event changes more of a document than its reach says."""
+    """No event changes more of a document than its declared reach."""
     sprint = Sprint("s")
     before: dict[str, bytes] = {}
     lists: dict[str, Any] = {}

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def imported(documents: list[Document]) -> tuple[Repository[Any], list[int]]:
-    """Return a log with the versions of a file, and where the events of each end."""
+    """Return a log with the versions of a file, and the last event of each."""
     log, ends = MemoryLog(clock=lambda: 0, entropy=bytes), [0]
     repository = Repository(log, SPRINTS, log.checkpoints)
     for number, document in enumerate(documents, start=1):

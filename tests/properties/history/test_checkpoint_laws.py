@@ -42,7 +42,7 @@ def bound(version: int, head: int) -> int:
 def test_every_version_is_what_it_is_from_nothing(
     world: World, kept: set[int], k: int
 ) -> None:
-    """Whatever is saved, of whichever branch."""
+    """Any version of any branch equals its fold, whatever states are saved."""
     version = k % (len(world.events) + 1)
     found = reader_of(world, kept).at_version("s", version)
     assert pack(found) == pack(world.rebuilt(version))

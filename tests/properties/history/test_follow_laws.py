@@ -21,7 +21,7 @@ DRAFT = NewEvent("note-added", b'{"text":"x"}', "2026-01-15T09:00:00Z", "runtime
 
 
 class Over(Exception):  # noqa: N818 - not an error
-    """The field is no longer needed."""
+    """The reader is no longer needed."""
 
 
 @laws

@@ -51,7 +51,7 @@ class Repository:
         )
 
     def commit(self) -> None:
-        """Commit all there is."""
+        """Commit all changes."""
         self.day += 1
         self.git("add", "-A", ".")
         self.git("commit", "-q", "--allow-empty", "-m", "x")
@@ -119,7 +119,7 @@ class Repository:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_version_is_found_and_no_other(tmp_path: Path, seed: int) -> None:
-    """Through edits, renames, deletions and merges it is the sprint's, and all of it."""
+    """Through edits, renames, deletions and merges, exactly the sprint's are found."""
     repository = Repository(tmp_path, random.Random(seed))
     for _ in range(STEPS):
         repository.rng.choice(

@@ -20,7 +20,7 @@ from .test_judging_laws import METRICS, loops
 
 
 def judge_of(found: Measured) -> Judge:
-    """Return who judges a loop."""
+    """Return a function that judges a loop."""
     return Judge(found.tracker, lambda version: (f"v{version}", found.events[version]))
 
 

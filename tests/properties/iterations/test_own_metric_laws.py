@@ -22,7 +22,7 @@ ABOVE = st.integers(1, 10**12) | st.floats(1e-6, 1e12)
 @laws
 @given(ABOVE, ABOVE, st.sampled_from(DIRECTIONS))
 def test_is_the_exact_part(value: float, base: float, better: str) -> None:
-    """Of numbers above 0 it is 100 · min(1, the part), without an error of rounding."""
+    """For numbers above 0 it is 100 · min(1, ratio), without rounding errors."""
     mine, then = exact(value), exact(base)
     part = mine / then if better == HIGHER else then / mine
     assert points(OwnMetric("m", better, 1.0), mine, then) == 100 * min(part, Fraction(1))

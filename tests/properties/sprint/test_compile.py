@@ -86,7 +86,7 @@ sprints = st.builds(
 
 
 def compiled(sprint: Data, *flows: Data) -> Compiled:
-    """Compile a sprint with workflows called w0, w1, w2."""
+    """Compile a sprint with workflows named w0, w1, w2."""
     named = {
         f"w{number}": Definition(f"w{number}.yaml", flow)
         for number, flow in enumerate(flows)
@@ -146,7 +146,7 @@ def test_what_compiles_can_be_recorded(
 def test_no_definition_makes_the_compiler_fail(
     sprint: Data, main: Data, first: Data
 ) -> None:
-    """Any contents of the files give a message, and no exception."""
+    """Any contents of the files result in a message, not in an exception."""
     wrong = [
         *shape_problems(SprintModel, Definition("SPRINT.yaml", sprint)),
         *shape_problems(Workflow, Definition("w0.yaml", main)),

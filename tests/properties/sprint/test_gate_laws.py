@@ -14,7 +14,7 @@ from .test_sprint_laws import is_held, laws, naive_gate
 
 @st.composite
 def gated(draw: st.DrawFn) -> World:
-    """Return a history of a for-each and a simple phase that both have a gate."""
+    """Return a history of a for-each and a simple phase, both with a gate."""
 
     def phase(**keys: object) -> Data:
         retries = draw(st.integers(0, 2))
@@ -47,7 +47,7 @@ def test_completes_nothing_but_through_its_gate(world: World) -> None:
 @laws
 @given(gated())
 def test_never_tries_a_gate_too_often(world: World) -> None:
-    """A gate is checked as often as it may, then blocks unless its leaf failed first."""
+    """A gate is checked up to its limit, then blocks unless its leaf failed first."""
     plan = world.sprint.document["phases"]
     allowed = {phase["id"]: 1 + phase["gate"]["max-retries"] for phase in plan}
     events = [*world.events, (0, "", f.NoteAdded("x"))]

@@ -166,7 +166,7 @@ def place_of(leaf: Node | None) -> tuple[int, ...] | None:
 
 
 def index_of(tree: Tree) -> Any:
-    """Return all that an index holds."""
+    """Return the complete content of an index."""
     return (
         {a: (n.address, n.place, n.leaf, n.tally, n.peers) for a, n in tree.nodes.items()},
         [leaf.address for leaf in tree.leaves],

@@ -168,7 +168,7 @@ def test_counts_as_a_naive_reader_would(world: World) -> None:
 @laws
 @given(worlds(*EVERYTHING))
 def test_always_points_into_the_document(world: World) -> None:
-    """The pointer leads to a node that is there, also in imported documents."""
+    """The pointer leads to an existing node, even in imported documents."""
     if not world.sprint.plan.touched:
         return
     data: Any = world.sprint.document
@@ -221,7 +221,7 @@ def test_takes_any_event_that_happened(world: World, happened: list[Any]) -> Non
 
 
 def saved_plan(sprint: Sprint) -> list[Any]:
-    """Return all of the plan that a checkpoint keeps."""
+    """Return everything about the plan that a checkpoint stores."""
     plan = sprint.plan
     return [
         msgspec.json.encode(sprint.document),
@@ -240,12 +240,12 @@ def is_held(node: Data) -> bool:
 
 
 def naive_gate(node: Data) -> str:
-    """Return the word of a phase's gate."""
+    """Return the status of a phase's gate."""
     return str(node.get("gate-tracking", {}).get("status", "pending"))
 
 
 def naive_status(node: Data, key: str) -> str:
-    """Return a parent's status from its children's words, the first that applies."""
+    """Return a parent's status from its children's, by the first rule that applies."""
     words = [child["status"] for child in node[key]]
     for word in ("blocked", "failed"):
         if word in words:

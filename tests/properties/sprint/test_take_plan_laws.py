@@ -20,7 +20,7 @@ numbers = st.lists(st.integers(0, 59), min_size=1, max_size=4)
 
 
 def definition(world: World) -> Data:
-    """Return the plan that the sprint was made from."""
+    """Return the plan from which the sprint was created."""
     event = world.events[0][2]
     assert isinstance(event, SprintCompiled)
     return deepcopy(event.document)

@@ -21,7 +21,7 @@ KINDS = [
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """Return a workspace with a sprint in which an iteration and a phase are under way."""
+    """Return a workspace with a sprint with an iteration and a phase in progress."""
     workspace = Workspace.in_memory(tmp_path)
     for command in (
         commands.CreateSprint(PLAN),

@@ -54,7 +54,7 @@ class _Drawn:
         return weights
 
     def take(self, name: str) -> None:
-        """Take in a step."""
+        """Process a step."""
         self.open += (name in ("begin", "mortal begin")) - (name in ("end", "kill"))
         self.ended += name == "end"
         if name == "rollback":

@@ -31,7 +31,7 @@ class Point(NamedTuple):
     """Paths that it does not contain, and their recognition."""
 
     def differences(self, found: Files) -> set[str]:
-        """Return the differences to that time, without those that no restore can change."""
+        """Return the differences from that time, except those no restore can change."""
         now = left_out(found)
         both = now | self.left_out
         return {path for path in both if now.get(path) != self.left_out.get(path)}
@@ -134,7 +134,7 @@ class Tree:
 
 
 def held(found: Files) -> Files:
-    """Return the files that a snapshot holds."""
+    """Return the files in a snapshot."""
     return {p: content for p, content in found.items() if content[:1] != LEFT_OUT}
 
 

@@ -20,7 +20,7 @@ OPERATIONS = {"recorder": 160, "rollback": 60}
 
 
 class Contradiction(AssertionError):  # noqa: N818 - what the model says is contradicted
-    """A command did what the model rules out; `kind` is the rule, from a to f."""
+    """A command violated the model; `kind` is the rule, from a to f."""
 
     def __init__(self, kind: str, told: object) -> None:
         super().__init__(f"({kind}) {told}")
@@ -165,7 +165,7 @@ class History(People):
             tree.redoable.clear()
 
     def _check_told(self, name: str, result: Result, to: Point, found: Files) -> None:
-        """Check what a rollback prints and how it ends, if it was not killed."""
+        """Check a rollback's output and exit status, if it was not killed."""
         if result.code is None:
             return
         differences = to.differences(found)

@@ -46,7 +46,7 @@ def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def _template() -> Iterator[None]:
-    """Remove the repository that every history begins with."""
+    """Remove the repository with which every history starts."""
     yield
     remove_template()
 
@@ -118,7 +118,7 @@ def test_a_history_that_failed_once_holds(tmp_path: Path, name: str) -> None:
 
 
 def writes_into_another_tree(patch: pytest.MonkeyPatch) -> None:
-    """Let a restore also write a file of the tree next to it."""
+    """Make restores also write a file of the adjacent tree."""
     place: Any = vars(restore)["place"]
 
     def place_there_too(root: Path, *given: Any, **named: Any) -> Any:
@@ -179,7 +179,7 @@ def undoes_all_but_a_file(patch: pytest.MonkeyPatch) -> None:
 
 
 def names_nothing_left_out(patch: pytest.MonkeyPatch) -> None:
-    """Record no path that a snapshot does not hold."""
+    """Record no path that a snapshot omits."""
     patch.setattr(snapshot, "files_left", lambda left: ())
 
 

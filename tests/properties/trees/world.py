@@ -137,7 +137,7 @@ def status_of(pid: int) -> int:
 
 
 class World:
-    """The folders of a history, and what can be done in them."""
+    """The folders of a history, and the possible actions in them."""
 
     is_thorough = False
     """Whether the log and some lines are checked after each step that records."""
@@ -149,7 +149,7 @@ class World:
         self._agents = 0
 
     def run(self, tree: Path, *words: str, die_at: int = 0) -> Result:
-        """Run a command in a tree, which is killed at so many operations, if any."""
+        """Run a command in a tree, optionally killed after a number of operations."""
         return self.here(tree, *words, die_at=die_at)
 
     def here(self, tree: Path, *words: str, die_at: int = 0) -> Result:
@@ -237,7 +237,7 @@ def _forked(words: Sequence[str], die_at: int) -> int | None:
 
 
 def _die_at(number: int, last: Callable[[], object] = lambda: None) -> None:
-    """Let this process kill itself before its operation of this number."""
+    """Make this process kill itself before its operation of this number."""
     left = number
     kill, touches = os.kill, last
 
@@ -261,7 +261,7 @@ def _die_at(number: int, last: Callable[[], object] = lambda: None) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Fork although there are threads: none of them is needed in the fork."""
+    """Fork despite threads, none of which is needed in the fork."""
     sys.stdout.flush()
     sys.stderr.flush()
     import warnings
@@ -308,7 +308,7 @@ def _captured(place: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def files(tree: Path, *, nested: Sequence[str] = ()) -> Files:
-    """Return the files of a tree; of those outside of snapshots, a digest."""
+    """Return the files of a tree, as digests if they are outside snapshots."""
     found = {path: LEFT_OUT + _checked_out(tree / path) for path in nested}
     for folder, folders, names in os.walk(tree):
         here = Path(folder).relative_to(tree)

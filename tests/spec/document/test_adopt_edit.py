@@ -1,4 +1,4 @@
-"""The events made from an edit, and the rest."""
+"""The events created from an edit, and the remaining differences."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -30,7 +30,7 @@ def worked(running: Any) -> Scenario:
 
 
 def edited(scenario: Scenario, edit: Edit, *, later: Edit | None = None) -> list[Event]:
-    """Return what adopting an edit of the document decides."""
+    """Return the decision on adopting an edit of the document."""
     base = deepcopy(scenario.document)
     theirs = deepcopy(base)
     edit(theirs)
@@ -74,7 +74,7 @@ def test_statuses_go_by_commands(worked: Scenario, edit: Edit, events: list[Even
 
 
 def test_a_stop_comes_after_what_was_done(worked: Scenario) -> None:
-    """An edit that completes and pauses does both, in an order that is allowed."""
+    """An edit that completes and pauses has both effects, in a valid order."""
 
     def edit(document: Any) -> None:
         document["status"] = "paused"
@@ -158,7 +158,7 @@ LEFT: list[tuple[Edit, str]] = [
 def test_what_cannot_become_a_event_is_said(
     worked: Scenario, edit: Edit, reason: str
 ) -> None:
-    """Derived fields, removed nodes and forbidden ways are left, each with its reason."""
+    """Derived fields, removed nodes and invalid changes are left, each with its reason."""
     with pytest.raises(RefusedError) as refused:
         edited(worked, edit)
     assert reason.split(":")[0] in refused.value.message

@@ -234,7 +234,7 @@ def test_reports_without_changing_anything() -> None:
 
 
 def test_reports_values_that_no_rule_allows() -> None:
-    """Invalid times, ids that are paths and NULs are reported and kept."""
+    """Invalid times, ids that are paths, and NULs are reported and stored."""
     document: Data = {
         "status": "in-progress",
         "phases": [

@@ -88,7 +88,7 @@ def test_applies_what_other_tools_write() -> None:
 
 @pytest.mark.parametrize("key", ["", "a", "~", "/", "~1", "~01", "a/b~c", "#0", "ü"])
 def test_escapes_pointers_and_back(key: str) -> None:
-    """A JSON Pointer holds any key (RFC 6901)."""
+    """A JSON Pointer can contain any key (RFC 6901)."""
     assert segments(f"/x/{escape(key)}/0") == ["x", key, "0"]
 
 

@@ -207,7 +207,7 @@ def test_refusal_says_where_and_what(
     ],
 )
 def test_bytes_are_refused_before_parsing(data: bytes, line: int, problem: str) -> None:
-    """Bytes that readers take differently are refused at their line."""
+    """Bytes that parsers read differently are refused with their line."""
     error = refusal(data)
     assert error.fields["line"] == line
     assert problem in error.fields["problem"]
@@ -264,7 +264,7 @@ def test_huge_scalar_is_read(text: str, parser: str) -> None:
     ],
 )
 def test_depth_is_bounded_before_building(data: bytes) -> None:
-    """Nesting beyond 64 levels is refused, however deep it goes."""
+    """Nesting beyond 64 levels is refused, however deep it is."""
     assert "\n" not in str(refusal(data))
 
 
@@ -282,7 +282,7 @@ def test_alias_bomb_is_refused() -> None:
 
 
 def test_control_characters_are_escaped_in_messages() -> None:
-    """A message shows a strange key escaped and cut short."""
+    """A message shows an unusual key escaped and truncated."""
     error = refusal(b'"a\\n\\e[2J": 1\n"a\\n\\e[2J": 2\n')
     assert error.fields["problem"] == r'duplicate key "a\n\u001b[2J"'
     assert len(str(refusal(f"{'k' * 900}: 1\n{'k' * 900}: 2\n".encode()))) < 120

@@ -102,7 +102,7 @@ def test_does_an_approved_request_first(running: Any) -> None:
 
 
 def test_does_a_new_item_first(running: Any) -> None:
-    """An item that comes into the middle of a definition is done before the gate."""
+    """An item added in the middle of a definition is done before the gate."""
     scenario = until_the_gate(running, 1)
     plan = gated(1)
     plan["phases"][0]["steps"].insert(1, {"id": "n", "prompt": "x"})

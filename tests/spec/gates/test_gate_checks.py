@@ -19,7 +19,7 @@ Step = tuple[Make, Data]
 
 
 def test_runs(running: Any) -> None:
-    """A run is recorded before the script begins, and the gate is `running`."""
+    """A run is recorded before the script starts, and the gate is `running`."""
     scenario = start(at_its_gate(running, {"timeout": 0.5}))
     scenario.then(f.GateStarted("p", 1, "r", 7, "99", "b", 500))
     assert tracking(scenario) == {"attempts": 0, "status": "running"}

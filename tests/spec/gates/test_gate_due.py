@@ -16,7 +16,7 @@ from ..gated import BY, EACH, LEAF, NEXT, at_its_gate, check, record, start, tra
 
 @pytest.mark.parametrize("status", ["pending", "in-progress", "failed", "blocked"])
 def test_waits_for_the_work(running: Any, status: str) -> None:
-    """A for-each phase is checked when every leaf of it is finished."""
+    """A for-each phase is checked when all its leaves are finished."""
     scenario: Scenario = running({"phases": [EACH]})
     events: dict[str, list[Event]] = {
         "in-progress": [f.PhaseStarted("p/x/i")],
@@ -158,7 +158,7 @@ def test_pauses_a_leaf_when_it_completes(running: Any) -> None:
 
 
 def test_checks_what_another_tool_completed(running: Any) -> None:
-    """A leaf that is completed with its gate open is held there until it passes."""
+    """The pointer stays at a completed leaf with an open gate until the gate passes."""
     plan = {"phases": [{**LEAF, "break": True}, NEXT]}
     scenario: Scenario = running(plan, f.PhaseStarted("p"), f.PhaseCompleted("p"))
     assert scenario.pointer == (0, None, None)

@@ -116,7 +116,7 @@ def test_tells_what_it_can(running: Any) -> None:
 
 
 def test_tells_nothing_where_no_repair_is_due(running: Any) -> None:
-    """Before the first failure, after passing and when blocked there is no repair."""
+    """Before the first failure, after passing and when blocked, there is no repair."""
     scenario = at_its_gate(running, {"max-retries": 1})
     assert told(scenario) is None
     assert told(check(scenario, 1).go()) is not None

@@ -179,6 +179,6 @@ def test_notes_what_it_cannot_take() -> None:
 
 
 def test_what_others_observed_changes_what_is_there(given: Any) -> None:
-    """An observed event about a step that is not there changes nothing."""
+    """An observed event about a missing step changes nothing."""
     scenario: Scenario = begun(None, r.DynamicStepUpdated("no", "completed", "x"))
     assert scenario.document["dynamic-steps"] == []

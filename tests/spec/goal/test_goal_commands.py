@@ -1,4 +1,4 @@
-"""`append` takes the events of Ralph mode under the rules of their commands."""
+"""`append` accepts the events of Ralph mode under the rules of their commands."""
 
 from typing import Any
 

@@ -47,7 +47,7 @@ def test_three_idle_iterations_reflect() -> None:
 
 @pytest.mark.parametrize("threshold", [1, 2, 5])
 def test_takes_the_threshold_of_the_sprint(threshold: int) -> None:
-    """`ralph.idle-threshold` says after how many iterations it reflects."""
+    """`ralph.idle-threshold` states after how many iterations it reflects."""
     scenario = idle(begun(goal(idle_threshold=threshold)), threshold - 1)
     assert not reflection_is_due(scenario.sprint.plan)
     assert reflection_is_due(idle(scenario, 1).sprint.plan)

@@ -37,7 +37,7 @@ def because(scenario: Scenario) -> str | None:
 
 
 def end(scenario: Scenario, phase: str, verdict: Verdict) -> Scenario:
-    """Let an agent's run on a leaf end so."""
+    """End an agent's run on a leaf with the given result."""
     ran = f.AgentRan(phase, verdict.status)
     return scenario.do(EndRun(ran=ran, verdict=verdict), at=scenario.now)
 

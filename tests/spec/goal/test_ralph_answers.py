@@ -97,7 +97,7 @@ def test_a_malformed_step_costs_no_other(bad: object) -> None:
 
 
 def test_the_names_of_the_documents_mean_the_same() -> None:
-    """`completedStepIds`, `pendingSteps` and `goalCompleteSummary` are understood, too."""
+    """`completedStepIds`, `pendingSteps` and `goalCompleteSummary` are also accepted."""
     answer = said(
         status="goal-complete",
         completedStepIds=["a"],

@@ -146,7 +146,7 @@ def test_only_a_goal_can_be_given_up(running: Any) -> None:
 
 
 def test_a_breakpoint_does_not_end_the_goal() -> None:
-    """The resume after the last phase's breakpoint goes on towards the goal."""
+    """After the last phase's breakpoint, a resume continues towards the goal."""
     plan = {**goal(), **simple("a", **{"break": True})}
     scenario = begun(plan, f.PhaseSkipped("a"), f.BreakpointReached("a"))
     scenario.when(ResumeSprint()).then(f.SprintResumed())

@@ -51,7 +51,7 @@ def test_numbers_go_on_after_a_rollback() -> None:
 
 
 def test_phases_come_first() -> None:
-    """An open phase comes first."""
+    """An open phase comes before the goal."""
     scenario = begun({**goal(), **simple("a")})
     assert answer(scenario)["phase"] == "a"
     assert do(scenario.given(f.PhaseSkipped("a"))) == "iterate"
@@ -141,7 +141,7 @@ def test_a_person_is_asked_for() -> None:
 
 
 def test_all_of_an_iteration_is_one_append() -> None:
-    """Run, steps, end and goal are decided together; early claims keep the loop going."""
+    """Run, steps, end and goal are decided together; early claims continue the loop."""
     scenario = begun(goal(min_iterations=2)).do(StartTurn())
     turn = Turn(
         "completed", summary="x", pending=(OpenStep("a"), OpenStep("b")), is_goal=True

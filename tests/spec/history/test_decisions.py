@@ -27,7 +27,7 @@ AT = "2026-01-15T09:00:00Z"
 
 
 def recorded(version: int, type_: str, data: Any, actor: str = "runtime") -> RecordedEvent:
-    """Return an event as a log gives it, of any type."""
+    """Return an event of any type as read from a log."""
     payload = msgspec.json.encode(data)
     schema = CODEC.events[type_].schema_version if type_ in CODEC.events else 1
     return RecordedEvent(
@@ -76,7 +76,7 @@ def test_what_went_wrong_is_the_evidence() -> None:
 
 
 def test_a_gate_that_passed_ends_the_trouble() -> None:
-    """After a gate passed, its failures are no evidence any more."""
+    """After a gate passed, its failures are no longer evidence."""
     wrong, right = (f.GateChecked("a", n + 1, code) for n, code in enumerate((2, 0)))
     first, second, paused = told(wrong, right, f.SprintResumed("ana"))
     assert (first.said, second.said) == ("failed with exit code 2", "passed")
@@ -251,7 +251,7 @@ def test_erased_decisions_are_there() -> None:
 def test_the_rollback_that_took_a_version(
     rollbacks: list[tuple[int, int]], version: int, by: int | None
 ) -> None:
-    """The last rollback that discarded it, if it is discarded."""
+    """The last rollback that discarded a version, if any."""
     assert discarded_by([version], rollbacks).get(version) == by
 
 

@@ -43,7 +43,7 @@ def test_redo_takes_back_one_undo_after_the_other(worked: Scenario) -> None:
 
 @pytest.mark.parametrize("command", [Redo, Undo])
 def test_there_is_nothing_to_take_back(worked: Scenario, command: Make) -> None:
-    """Without an undo there is no redo, without a rollback no undo."""
+    """Without an undo there is no redo, and without a rollback no undo."""
     worked.when(command()).then_refused(command=command().name().split("-")[0])
 
 

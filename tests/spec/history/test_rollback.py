@@ -71,7 +71,7 @@ def test_deletes_nothing(worked: Scenario) -> None:
 
 
 def test_goes_on_from_the_target(worked: Scenario) -> None:
-    """What follows a rollback builds on its target."""
+    """Events after a rollback build on its target."""
     back(worked, 4).when(leaves.StartPhase(model="haiku"))
     worked.then(f.PhaseStarted("b", "haiku"))
     assert [p["status"] for p in worked.document["phases"]] == [
@@ -128,7 +128,7 @@ def test_undoes_only_what_is_in_force(worked: Scenario) -> None:
 
 
 def test_redoes_by_rolling_back_again(worked: Scenario) -> None:
-    """A rollback that was undone can be gone to: its version is its state."""
+    """An undone rollback can be a target: its version is its state."""
     rolled = back(worked, 4).bytes()
     assert back(worked.do(Undo()), 7).bytes() == rolled
 

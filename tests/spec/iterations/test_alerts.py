@@ -84,7 +84,7 @@ def test_raises_nothing_where_a_side_is_missing(name: str) -> None:
 
 
 def test_tells_the_worst_first() -> None:
-    """Alerts go by severity, then in the order of the table, each with its action."""
+    """Alerts are ordered by severity, then as in the table, each with its action."""
     before = {**suite(10, 9), "coverage_percentage": 90, "error_count": 0, "file_count": 9}
     after = {**suite(9, 7), "coverage_percentage": 50, "error_count": 9, "file_count": 8}
     found = raised({**before, "complexity_score": 1}, {**after, "complexity_score": 2})

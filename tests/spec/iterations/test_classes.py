@@ -62,7 +62,7 @@ def test_classifies(before: dict[str, Any], after: dict[str, Any], word: str) ->
 
 
 def test_names_every_reason() -> None:
-    """Every metric that went forward, and every serious alert, is a reason."""
+    """Every improved metric, and every serious alert, is a reason."""
     change = deltas(
         now(test_count=9, tests_passed=8, coverage_percentage=70.5, error_count=1),
         now(test_count=8, tests_passed=7, coverage_percentage=70, error_count=3),
@@ -94,7 +94,7 @@ def test_gives_the_classes_of_the_worked_loops() -> None:
 
 
 def test_has_no_class_without_anything_before() -> None:
-    """Without a previous iteration there is no class, and no delta."""
+    """Without a previous iteration there is no class and no delta."""
     first = Measured().measure(SAME)
     assert (first.classification, first.from_previous, first.alerts) == (None, None, ())
     assert first.reasons == ("nothing before it was measured",)

@@ -42,7 +42,7 @@ def rules(**loop: object) -> RulesSet:
 
 
 def kept(number: int) -> SnapshotTaken:
-    """Return that an iteration's files were kept."""
+    """Return an event that stores an iteration's files."""
     return SnapshotTaken(f"{number}" * 40, number, "t", 1, 1)
 
 
@@ -171,7 +171,7 @@ def test_the_last_unmeasured_one_is_a_regression(loop: Scenario) -> None:
 
 @pytest.mark.parametrize("cause", ["stalled", "cycling", "infinite-loop", "maximum"])
 def test_in_a_plan_a_phase_is_progress(loop: Scenario, cause: str) -> None:
-    """A report that a loop makes no progress does not stop a plan."""
+    """In a plan, a loop without progress is reported but does not stop."""
     action = "escalate" if cause == "cycling" else "stop"
     advice = RecommendationGiven(1, action, "x", 0.5, cause=cause)
     measured = IterationMeasured(1, Metrics(test_count=3))
@@ -183,7 +183,7 @@ def test_in_a_plan_a_phase_is_progress(loop: Scenario, cause: str) -> None:
     [("stop", "target", Do.STOP), ("escalate", "uncertain", Do.ASK)],
 )
 def test_other_advice_stops(loop: Scenario, action: str, cause: str, then: Do) -> None:
-    """A target that is reached ends the loop, what is uncertain is for a person."""
+    """A reached target ends the loop, and uncertain results require a person."""
     advice = RecommendationGiven(1, action, "x", 0.5, cause=cause)
     measured = IterationMeasured(1, Metrics(test_count=3))
     assert found(loop.given(*worked(1, "a"), measured, advice)) == (then, 1)

@@ -94,7 +94,7 @@ def test_ends_nothing_that_never_began(running: Any) -> None:
 
 
 def test_needs_the_sprint_in_progress(given: Any) -> None:
-    """Iterations begin only in a sprint in progress."""
+    """Iterations start only in a sprint in progress."""
     given(simple("a")).when(StartIteration()).then_refused(state="not-started")
 
 
@@ -117,7 +117,7 @@ def test_starts_after_an_imported_number(given: Any) -> None:
 
 @pytest.mark.parametrize("number", [True, -3, 2.5, "9", None])
 def test_counts_nothing_from_odd_numbers(given: Any, number: object) -> None:
-    """An imported current-iteration that is not a number is kept, not counted."""
+    """An imported current-iteration that is not a number is stored, not counted."""
     document = {"status": "in-progress", "stats": {"current-iteration": number}}
     scenario: Scenario = given().do(ImportDocument(document=document, source="x"))
     scenario.when(StartIteration()).then(f.IterationStarted(1))
@@ -133,7 +133,7 @@ def test_never_forgets_an_imported_number(given: Any) -> None:
 
 
 def test_keeps_the_maximum_of_a_new_plan(given: Any) -> None:
-    """max-iterations may be given by the plan."""
+    """The plan may specify max-iterations."""
     scenario: Scenario = given().do(CreateSprint(plan=simple("a"), max_iterations=30))
     assert scenario.document["stats"]["max-iterations"] == 30
 
@@ -149,7 +149,7 @@ def test_ends_where_the_next_one_starts(running: Any) -> None:
 
 
 def test_ends_where_a_rollback_happens(running: Any) -> None:
-    """A rollback ends the iteration that it discards, also after its undo."""
+    """A rollback ends the iteration that it discards, even after its undo."""
     scenario: Scenario = running(simple("a"), f.IterationStarted(1), f.PhaseStarted("a"))
     scenario.do(RollBack(to=2, is_inside_append=False)).do(Undo())
     assert iteration_end(scenario.sprint.knowledge, 1, version=6) == 4

@@ -58,7 +58,7 @@ def test_captures_the_baseline_once(running: Any) -> None:
 
 
 def test_captures_no_baseline_afterwards(running: Any) -> None:
-    """The baseline comes before any change: not after an iteration was measured."""
+    """The baseline precedes any change, so it cannot follow a measured iteration."""
     scenario: Scenario = running(simple("a")).do(StartIteration())
     scenario.do(MeasureIteration(metrics=M)).when(CaptureBaseline(metrics=M))
     scenario.then_refused(containing="iteration 1 is already measured")
@@ -98,7 +98,7 @@ def test_measures_only_what_was_started(loop: Scenario, number: int) -> None:
 
 
 def test_measures_nothing_before_the_first(running: Any) -> None:
-    """Without an iteration there is none to measure."""
+    """Without an iteration there is nothing to measure."""
     scenario: Scenario = running(simple("a"))
     scenario.when(MeasureIteration(metrics=M)).then_refused(containing="none was started")
 
@@ -247,7 +247,7 @@ def test_observed_measurements_join_the_chain(loop: Scenario) -> None:
 
 
 def test_takes_no_previous_from_outside() -> None:
-    """What an iteration was built on follows from the log."""
+    """The predecessor of an iteration follows from the log."""
     data = {"number": 2, "metrics": M, "previous": 1}
     with pytest.raises(RefusedError, match=r"data\.previous: follows from the log"):
         to_event("iteration-measured", data)

@@ -147,7 +147,7 @@ def test_changes_what_is_named() -> None:
 
 
 def test_measures_what_is_declared() -> None:
-    """A name that the rules declare is a metric, by its name or below `own`."""
+    """A declared name is a metric, directly or under `own`."""
     assert check_metrics({"p95_ms": 1.5}, ["p95_ms"]) == Metrics(own={"p95_ms": 1.5})
     assert check_metrics({"own": {"p95_ms": -2}}, ["p95_ms"]).own == {"p95_ms": -2}
     assert check_metrics({"p95_ms": None}, ["p95_ms"]) == Metrics()
@@ -166,7 +166,7 @@ def test_measures_what_is_declared() -> None:
     ],
 )
 def test_refuses_what_is_no_value(given: Any, why: str) -> None:
-    """Only a finite number of a declared metric is taken."""
+    """Only a finite number is accepted for a declared metric."""
     with pytest.raises(RefusedError, match=why):
         check_metrics(given, ["p95_ms"])
 

@@ -162,14 +162,14 @@ def test_asks_a_person_when_too_little_was_measured(measured: Metrics, action: s
 
 
 def test_trusts_a_judgement_from_elsewhere() -> None:
-    """With a given score it does not matter how much of the formula was measured."""
+    """With a given score, the measured share of the formula does not matter."""
     found = Measured()
     found.measure(Metrics(), score=0.5)
     assert advice(found).action == "continue"
 
 
 def test_stops_a_stalled_loop() -> None:
-    """Three plateaus stop the loop and name what else to try."""
+    """Three plateaus stop the loop and name alternatives."""
     same = Metrics(10, 10, coverage_percentage=80.0)
     given = advice(loop(same, [same] * 3))
     assert given.action == "stop"
@@ -247,7 +247,7 @@ def test_says_what_stays_the_same() -> None:
 
 
 def test_is_recorded_as_it_was_answered() -> None:
-    """The event keeps action, target, confidence and every reason."""
+    """The event stores action, target, confidence and every reason."""
     event = advice(loop(BASELINE_OF_REGRESSION, REGRESSION)).event
     assert (event.number, event.action, event.target) == (3, "rollback", 2)
     assert event.confidence == 0.95

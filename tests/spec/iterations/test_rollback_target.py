@@ -13,7 +13,7 @@ from .measured import BASELINE_OF_REGRESSION, REGRESSION, Measured, loop
 
 
 def green(count: int, **more: Any) -> Metrics:
-    """Return metrics of so many tests, all of them passing."""
+    """Return metrics of a number of tests, all of them passing."""
     return Metrics(count, count, **more)
 
 

@@ -98,7 +98,7 @@ def test_gives_the_printed_dimensions(measured: Measured, dimensions: str) -> No
     ],
 )
 def test_gives_points(component: str, known: dict[str, Any], expected: Any) -> None:
-    """Each component from both sides of its limits, against 100 tests and 100 lines."""
+    """Each component is tested on both sides of its limits, with 100 tests and lines."""
     base = now(test_count=100, loc_total=100)
     assert points(score(now(**known), base, Weights()), component) == expected
 
@@ -135,7 +135,7 @@ def test_each_dimension_has_the_weight_that_was_applied() -> None:
 
 
 def test_scores_nothing_from_nothing() -> None:
-    """Without any component there is no score, not a score of 0."""
+    """Without any component there is no score, rather than a score of 0."""
     found = score(now(file_count=3), None, Weights())
     assert found.value is None
     assert found.share == 0

@@ -96,7 +96,7 @@ def test_says_the_selection_in_the_documents_words() -> None:
     ("score", "is_verified"), [(0.70, True), (0.6999, False), (0.0001, False)]
 )
 def test_accepts_from_a_threshold_on(score: float, is_verified: bool) -> None:
-    """A score of 0.70 is accepted; below it the tracker's best is taken, marked so."""
+    """A score of 0.70 is accepted; below it, the tracker's best is used and marked."""
     selection = selected(scored((score, GREEN)))
     assert selection is not None
     assert (selection.selected.number, selection.is_verified) == (1, is_verified)

@@ -53,13 +53,13 @@ def taken(
 
 
 def restored(name: str, before: str, **more: Any) -> RestoreStarted:
-    """Return the event that a restore of a snapshot began."""
+    """Return the event that started the restore of a snapshot."""
     return RestoreStarted(name.ljust(40, "0"), before.ljust(40, "0"), **more)
 
 
 @pytest.fixture
 def loop(running: Any) -> Scenario:
-    """Give a sprint with two iterations, each with its snapshot."""
+    """Provide a sprint with two iterations, each with its snapshot."""
     scenario: Scenario = running(
         simple("a", "b"),
         IterationStarted(1),
@@ -107,7 +107,7 @@ def test_files_of_its_end_stay_an_iterations(loop: Scenario) -> None:
 
 
 def test_snapshot_before_a_restore_is_nobodys(loop: Scenario) -> None:
-    """What a restore was about to replace is not the iteration's snapshot."""
+    """The files that a restore replaces are not the iteration's snapshot."""
     loop.given(taken("cccc", 2, purpose=BEFORE_RESTORE))
     assert found(loop, 2) == "bbbb"
 
@@ -141,7 +141,7 @@ def test_snapshot_is_named_by_its_first_letters(loop: Scenario) -> None:
 
 
 def test_restore_records_what_stood_there_first(loop: Scenario) -> None:
-    """A restore begins with the snapshot of the files it will replace."""
+    """A restore starts with a snapshot of the files it will replace."""
     before, restore = taken("cccc", 2, purpose=BEFORE_RESTORE), restored("aaaa", "cccc")
     loop.when(StartRestore(before=before, restore=restore)).then(before, restore)
     assert [r.event for r in loop.sprint.knowledge.restoring] == [restore]

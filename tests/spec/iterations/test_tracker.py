@@ -53,7 +53,7 @@ def test_follows_the_highest_score() -> None:
 
 
 def test_needs_no_verification() -> None:
-    """An iteration with failing tests is best where its score is the highest."""
+    """An iteration with failing tests is the best if its score is the highest."""
     found = Measured()
     found.measure(Metrics(10, 1))
     assert best_of(found) == 1

@@ -17,7 +17,7 @@ AT = "2026-02-01T10:00:00Z"
 
 
 def entry(prd_id: str = "auth", *, status: str = "completed", **fields: Any) -> Entry:
-    """Return an entry as somebody commands to record it."""
+    """Return an entry as given to a command."""
     return Entry(**{"prd_id": prd_id, "status": status, "observations": (), **fields})
 
 
@@ -27,7 +27,7 @@ def noticed(type_: str = "finding", *, title: str = "x", **fields: Any) -> Obser
 
 
 def learned(content: str = "use it", **fields: Any) -> Learning:
-    """Return a learning as somebody commands to add it."""
+    """Return a learning as given to a command."""
     return Learning(
         **{
             "type": "tool-usage",
@@ -40,7 +40,7 @@ def learned(content: str = "use it", **fields: Any) -> Learning:
 
 
 def pattern(name: str = "one way", **fields: Any) -> Pattern:
-    """Return a pattern as somebody commands to add it."""
+    """Return a pattern as given to a command."""
     return Pattern(**{"name": name, "type": "api-pattern", **fields})
 
 

@@ -96,7 +96,7 @@ def test_hands_over_patterns_and_workarounds_that_hold() -> None:
 
 
 def characters(prepared: Prepared) -> int:
-    """Return the characters of all that was prepared, as a list of words."""
+    """Return the number of characters in the prepared data, as a list of words."""
     parts: list[Learning | Pattern] = [*prepared.learnings, *prepared.patterns]
     said = [part.content if isinstance(part, Learning) else part.name for part in parts]
     said += [prepared.previous_failure_reason, *prepared.previous_observations]
@@ -116,7 +116,7 @@ def characters(prepared: Prepared) -> int:
     ],
 )
 def test_keeps_to_its_budget(budget: int, handed: list[str]) -> None:
-    """The most used learnings go first, then the surest patterns, as far as they fit."""
+    """The most used learnings come first, then the most confident patterns that fit."""
     prepared = prepare(filled().document, "auth", room=Room(budget, characters))
     found = [x.id for x in prepared.learnings] + [p.name for p in prepared.patterns]
     assert sorted(found) == sorted(handed)

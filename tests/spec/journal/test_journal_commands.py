@@ -46,7 +46,7 @@ def test_decides_what_the_command_decides(
 
 
 def test_opens_the_journal() -> None:
-    """A journal is opened by its event's type, now or when the event says."""
+    """A journal is opened by its event's type, now or at the event's time."""
     for created_at in ("", "2026-01-01T00:00:00Z"):
         data = {
             "project_name": "shop",

@@ -25,7 +25,7 @@ MAYBE_EMPTY = re.compile(r".*\.(category|severity|action_taken|recovery_action|c
 
 
 def document() -> Any:
-    """Return a part of the example in which every field stands."""
+    """Return a part of the example in which every field is present."""
     data = json.loads(EXAMPLE.read_text())
     data["entries"] = [data["entries"][0], data["entries"][2]]
     data["entries"][0]["context"] |= {"blocker_verified": True, "blocker_valid": False}

@@ -22,7 +22,7 @@ from .journaled import AT, Diary, entry, learned, noticed, pattern
 
 
 def test_gives_entries_their_iteration_and_id() -> None:
-    """An entry gets the next iteration of its PRD, and its id follows from both."""
+    """An entry gets the next iteration of its PRD, which determine its id."""
     diary = Diary()
     for prd in ("auth", "Auth Login", "auth"):
         diary.do(RecordEntry(entry=entry(prd)), at=AT)
@@ -241,7 +241,7 @@ def test_counts_references_and_retires() -> None:
 
 @pytest.mark.parametrize("rule", [ReferenceLearning, RetireLearning])
 def test_refuses_a_learning_that_is_not_there(rule: Any) -> None:
-    """A learning that nobody added is not found."""
+    """An unknown learning is not found."""
     error = Diary().refusal(rule(learning_id="learning-0001"))
     assert isinstance(error, NotFoundError)
     assert error.fields["field"] == "learning"

@@ -62,7 +62,7 @@ def taken(diary: Diary, file: Any) -> list[str]:
 
 @pytest.fixture
 def diary() -> Diary:
-    """Return a journal that took in the file."""
+    """Return a journal that imported the file."""
     diary = Diary()
     assert taken(diary, FILE) == []
     return diary

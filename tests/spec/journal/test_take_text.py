@@ -114,14 +114,14 @@ def test_the_same_text_again_brings_nothing() -> None:
 
 
 def test_is_taken_into_a_journal_that_is_open() -> None:
-    """A journal that began without the text imports it nevertheless."""
+    """A journal created without the text imports it nevertheless."""
     diary = Diary().happen(f.JournalOpened(AT))
     assert taken(diary, TEXT)[0] != f.JournalOpened(AT)
     assert len(diary.document.entries) == 2
 
 
 def test_an_empty_text_becomes_no_learning() -> None:
-    """A progress.txt without text begins an empty journal."""
+    """A progress.txt without text creates an empty journal."""
     assert taken(Diary(), " \n") == [f.JournalOpened(AT)]
 
 

@@ -118,7 +118,7 @@ def test_sound_chain_has_no_problem() -> None:
 
 
 def test_erased_payload_still_verifies() -> None:
-    """Without salt and payload the digest goes on standing for them."""
+    """Without salt and payload, the stored digest still represents them."""
     assert list(check_chain(changed(2, salt=None, payload=None))) == []
 
 
@@ -163,7 +163,7 @@ def test_any_changed_field_is_found_where_it_is(change: Change) -> None:
 
 @pytest.mark.parametrize("number", range(len(EVENTS) - 1))
 def test_missing_event_is_a_gap(number: int) -> None:
-    """An event taken out of the middle or the beginning is missed."""
+    """An event missing in the middle or at the beginning is detected."""
     (first, *_) = check_chain(EVENTS[:number] + EVENTS[number + 1 :])
     assert "a gap" in first.problem
 
@@ -176,7 +176,7 @@ def test_append_cut_off_at_the_end_is_noticed() -> None:
 
 
 def rehashed(events: list[RecordedEvent]) -> list[RecordedEvent]:
-    """Return the events with hashes that fit again, as a forger would make them."""
+    """Return the events with matching hashes, as a forger would."""
     previous, fitting = GENESIS, []
     for event in events:
         previous = sha256(previous + header(event) + event.payload_digest).digest()

@@ -55,7 +55,7 @@ def test_knows_the_same_command_again(busy: Scenario) -> None:
 
 
 def test_keeps_the_last_event_of_every_subject(busy: Scenario) -> None:
-    """Each subject's last event survives the checkpoint as the event that it was."""
+    """Each subject's last event survives a checkpoint unchanged."""
     last = busy.given(
         f.GoalSet("g"),
         f.GoalClaimed(1, "too early"),

@@ -1,4 +1,4 @@
-"""What every event declares about itself."""
+"""The declarations of every event."""
 
 import pkgutil
 from collections.abc import Iterator

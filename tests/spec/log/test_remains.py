@@ -88,7 +88,7 @@ def test_no_words_remain(stream: Path) -> None:
 
 @each
 def test_a_sprint_is_as_far_as_before(stream: Path) -> None:
-    """Statuses, times, order, counters and the pointer follow without the words."""
+    """Statuses, times, order, counters and the pointer follow without the text."""
     before, after = folded(stream, erased=False), folded(stream, erased=True)
     assert far(after.document) == far(before.document)
     assert after.plan.status == before.plan.status
@@ -125,7 +125,7 @@ def test_a_journal_keeps_its_shape() -> None:
 
 
 def test_digests_of_texts_go() -> None:
-    """A digest without a salt would let a short text be guessed."""
+    """Without a salt, a digest would allow guessing a short text."""
     assert PromptGiven(3, "ab" * 32).remains() == PromptGiven(3, ERASED)
     files = (TouchedFile("src/a", "changed", 1, 2),)
     call = ToolCalled("Bash", "c1", exit_code=0, command="ls", files=files)

@@ -47,7 +47,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("after", OTHERS.values(), ids=OTHERS)
 def test_other_fields_are_another_shape(after: type[msgspec.Struct]) -> None:
-    """Whatever changes in a struct, however far below, changes the number."""
+    """Any change in a struct, however deep, changes the number."""
     assert whole(dict[str, tuple[int, BEFORE | None]]) != (  # type: ignore[valid-type]
         whole(dict[str, tuple[int, after | None]])  # type: ignore[valid-type]
     )

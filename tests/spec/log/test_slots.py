@@ -16,7 +16,7 @@ def grown(head: int, *, state_bytes: int = 0) -> list[int]:
 
 
 def test_a_large_stream_keeps_few_states() -> None:
-    """So many slots of history, and two for each doubling of the distance."""
+    """There are a number of slots of history, and two per doubling of the distance."""
     for head in (1_000, 30_000, 200_000):
         assert len(grown(head)) <= SLOTS_MAX + 2 * head.bit_length() + NEWEST
 

@@ -26,7 +26,7 @@ def rename_place(shape: dict[str, Any]) -> dict[str, Any]:
 
 
 def parse_watts(shape: dict[str, Any]) -> dict[str, Any]:
-    """Version 2 kept watts as text."""
+    """In version 2, watts were text."""
     return {**shape, "watts": int(shape["watts"])} if "watts" in shape else shape
 
 
@@ -36,7 +36,7 @@ STEPS: Upcasts = {("lamp-lit", 1): rename_place, ("lamp-lit", 2): parse_watts}
 def stored(
     payload: bytes | None, *, schema_version: int, tag: str = "lamp-lit"
 ) -> RecordedEvent:
-    """Return an event as a store would give it."""
+    """Return an event as returned by a store."""
     return RecordedEvent(
         position=7,
         stream="house",

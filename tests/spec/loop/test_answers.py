@@ -135,7 +135,7 @@ def test_what_an_agent_says_of_its_end(
 def test_what_it_cost_counts_however_it_ended(
     exit_code: int | None, timed_out: bool
 ) -> None:
-    """The figures of a run that failed or was ended at its limit are kept."""
+    """The figures of a run that failed or reached its limit are recorded."""
     answer = Answer("x", usage=Usage(input_tokens=5))
     verdict = judge(answer, exit_code=exit_code, timed_out=timed_out)
     assert verdict.usage == Usage(input_tokens=5)

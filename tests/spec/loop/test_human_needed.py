@@ -28,7 +28,7 @@ def test_takes_the_reason_for_want_of_error(running: Any) -> None:
 
 
 def test_keeps_the_error_that_led_here(running: Any) -> None:
-    """The leaf keeps its error in addition to the reason why a person is needed."""
+    """The leaf keeps its error in addition to the reason for needing a person."""
     scenario: Scenario = running(simple("a")).do(leaves.StartPhase())
     scenario.do(leaves.FailPhase(error="Build failed"), at="2026-01-15T09:00:00Z")
     assert scenario.status == "blocked"

@@ -26,12 +26,12 @@ NO_LIMITS = f.Budgets()
 
 
 def began(budgets: f.Budgets = NO_LIMITS, *, run: str = "r", since: str = START) -> Any:
-    """Return that a run began."""
+    """Return the start of a run."""
     return f.RunStarted(run, since, "box", 7, "1", "b", ("agent",), budgets)
 
 
 def ran(cost: float | None = None, status: str = "completed", **more: Any) -> f.AgentRan:
-    """Return that an agent ran, at a cost, or saying none."""
+    """Return an agent's run, with or without a known cost."""
     used = None if cost is None else Usage(input_tokens=10, output_tokens=1, cost_usd=cost)
     return f.AgentRan("a", status, exit_code=0, usage=used, **more)
 

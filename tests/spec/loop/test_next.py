@@ -90,7 +90,7 @@ def test_a_wait_that_nobody_can_read_is_over(running: Any, due: object) -> None:
 
 
 def test_everything_done_is_completed(running: Any) -> None:
-    """When no leaf is open the sprint is completed, and then it is done."""
+    """When no leaf is open, the sprint is completed, and then done."""
     scenario: Scenario = running(simple("a"), f.PhaseSkipped("a"))
     assert answer(scenario) == {"do": "complete"}
     assert answer(scenario.do(lifecycle.CompleteSprint())) == {"do": "done"}
@@ -147,7 +147,7 @@ def test_a_blocked_gate_of_steps_is_named(running: Any) -> None:
 
 
 def test_a_leaf_at_work_is_not_to_be_retried(running: Any) -> None:
-    """Only the gate of a leaf that is in progress can have blocked: it is run again."""
+    """Only the gate of a leaf in progress can have blocked: it runs again."""
     tracked = {"gate-tracking": {"attempts": 1, "status": "blocked"}}
     scenario: Scenario = running({"phases": [{**LEAF, **tracked}]}, f.PhaseStarted("p"))
     scenario.given(f.SprintBlocked("no disk"))

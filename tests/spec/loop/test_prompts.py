@@ -107,7 +107,7 @@ def test_what_waits_for_a_decision_is_told(running: Any) -> None:
 
 
 def test_the_repair_of_a_gate_is_told_in_the_same_way(running: Any) -> None:
-    """Its task is the gate's own text with how it failed."""
+    """Its task is the gate's own text with its failure."""
     scenario: Scenario = running({"phases": [EACH]}, f.PhaseStarted("p/x/i"))
     scenario.given(f.PhaseCompleted("p/x/i"), f.PhaseSkipped("p/y/i"))
     check(scenario, 1).go()
@@ -179,7 +179,7 @@ def learning(number: int, content: str, **more: Any) -> Learning:
 
 
 def test_learnings_are_told_within_a_budget() -> None:
-    """The most used come first, then the newest; they are in their original order."""
+    """The most used are selected, then the newest; they are in their original order."""
     known = [
         learning(1, "old"),
         learning(2, "used", times_referenced=3),

@@ -73,7 +73,7 @@ def test_times_that_are_said_whole(text: str, expected: str) -> None:
     ],
 )
 def test_times_from_now(text: str, expected: str) -> None:
-    """Fields, headers and words state a duration, in any unit."""
+    """Fields, headers and text state a duration in any unit."""
     assert until(text) == expected
 
 

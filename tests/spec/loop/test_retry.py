@@ -1,4 +1,4 @@
-"""Which failures are tried again, how often and after what wait."""
+"""Which failures are retried, how often and after what wait."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ AT = "2026-01-15T09:00:00Z"
 
 
 def fail(scenario: Scenario, category: str = "network", at: str = AT) -> Scenario:
-    """Start the pointed leaf and let its execution fail."""
+    """Start the current leaf and fail its execution."""
     scenario.do(leaves.StartPhase())
     return scenario.at(at).when(leaves.FailPhase(error="x", category=category), at=at)
 
@@ -54,7 +54,7 @@ def test_waits_longer_each_time(running: Any) -> None:
 
 
 def test_follows_the_plans_own_policy(running: Any) -> None:
-    """maxAttempts, backoffMs and retryOn of the plan hold instead of the default."""
+    """maxAttempts, backoffMs and retryOn of the plan override the default."""
     policy = {"maxAttempts": 1, "backoffMs": 250, "retryOn": ["logic"]}
     scenario: Scenario = running({"retry": policy, **simple("a")})
     fail(scenario, "logic").go()

@@ -242,7 +242,7 @@ def test_an_injection_during_a_wait_leaves_it(running: Any) -> None:
     ],
 )
 def test_a_clock_that_is_set_back(running: Any, now: str, expected: str) -> None:
-    """Before its begin the length of a wait is unknown: the agent states it again."""
+    """Before its start the length of a wait is unknown: the agent states it again."""
     assert do(meet(running(simple("a"))), now) == expected
 
 
@@ -307,7 +307,7 @@ def test_nobody_waits_until_the_past(
 
 
 def test_a_turn_that_nobody_runs_any_more_waits_for_nothing() -> None:
-    """An iteration that somebody else ended is unchanged, limit or not."""
+    """An iteration that someone else ended is unchanged, limit or not."""
     scenario = begun().given(f.IterationStarted(1), f.IterationEnded(1))
     ran = AgentRan("", "failed", iteration=1, limit=EXACT)
     scenario.when(EndTurn(ran=ran, verdict=limited()), at=NOW).then(ran)

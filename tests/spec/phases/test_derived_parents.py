@@ -1,4 +1,4 @@
-"""Parents have the status that their children give them, and their times."""
+"""Parents derive their status and their times from their children."""
 
 from typing import Any
 

@@ -56,7 +56,7 @@ def test_is_not_the_same_once_something_befell_it(running: Any) -> None:
 
 
 def test_counts_on_from_zero(running: Any) -> None:
-    """Ids made from a prefix are counted from 0, per prefix."""
+    """Ids generated from a prefix are counted from 0, per prefix."""
     scenario: Scenario = running(simple("a"))
     for prefix, prompts in (("fix", "kl"), ("fix", "m"), ("more", "n")):
         nodes = [{"id": "ignored", "prompt": prompt} for prompt in prompts]

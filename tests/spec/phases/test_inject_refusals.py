@@ -17,7 +17,7 @@ BLANK: Data = {"id": "s", "prompt": ""}
     ("kind", "ref"), [("after", "nope"), ("before", "a/x"), ("end-of-phase", "p/nope")]
 )
 def test_finds_no_place_that_is_not_there(running: Any, kind: str, ref: str) -> None:
-    """A position seen from an address that does not exist is not found."""
+    """A position relative to an address that does not exist is not found."""
     scenario: Scenario = running(PLAN)
     scenario.when(InjectPhases(nodes=[node()], position=at(kind, ref)))
     assert isinstance(scenario.refused, NotFoundError)

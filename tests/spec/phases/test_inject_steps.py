@@ -1,4 +1,4 @@
-"""Steps come into a for-each phase."""
+"""Steps are injected into a for-each phase."""
 
 from typing import Any
 
@@ -106,7 +106,7 @@ def test_has_no_place_in_a_sprint_without_steps(
 
 
 def test_opens_no_finished_phase_at_the_end(running: Any) -> None:
-    """At the end of the workflow a step comes into the last phase that is open."""
+    """At the end of the workflow, a step is added to the last open phase."""
     plan = {"phases": [for_each("p", x=("i",)), for_each("q", x=("i",))]}
     scenario: Scenario = running(plan)
     scenario.do(SkipPhase(phase="q"))

@@ -48,7 +48,7 @@ def test_say_what_a_person_is_needed_for(running: Any) -> None:
 
 
 def test_say_why_a_gate_blocked(running: Any) -> None:
-    """A phase blocked by its gate shows this, until the gate is run again."""
+    """A phase blocked by its gate shows this, until the gate runs again."""
     scenario = check(at_its_gate(running, {"max-retries": 0}), 1).go()
     assert scenario.node("p")["error"] == tracking(scenario)["error"]
     scenario.do(lifecycle.ResumeSprint(by="ana", why="repaired"))
@@ -68,7 +68,7 @@ def test_count_the_retries(running: Any) -> None:
 
 
 def test_take_a_summary(running: Any) -> None:
-    """A parent is finished by its children, and then gets a given summary."""
+    """A parent is finished by its children, and then accepts a summary."""
     scenario = begun(running)
     scenario.when(leaves.CompletePhase(phase="p", summary="x"))
     scenario.then_refused(containing="follows from its parts")

@@ -59,7 +59,7 @@ def test_skips_over_skipped_leaves(running: Any) -> None:
 
 @pytest.mark.parametrize("event", [f.PhaseFailed("a", "x"), f.PhaseBlocked("a", "x")])
 def test_stays_on_failed_and_blocked_leaves(running: Any, event: Any) -> None:
-    """What failed or is stuck is not finished."""
+    """Failed or blocked work is not finished."""
     assert running(MIXED, f.PhaseStarted("a"), event).pointer == (0, None, None)
 
 
@@ -112,7 +112,7 @@ def test_measures_until_the_last_event(running: Any) -> None:
 
 
 def test_measures_a_finished_sprint_to_its_end(running: Any) -> None:
-    """The duration ends at completed-at, pauses included, whatever follows."""
+    """The duration ends at completed-at and includes pauses."""
     scenario = running(simple("a"), f.SprintPaused(), "2026-01-15T11:00:00Z")
     finish(scenario.given(f.SprintResumed()), "a").do(lifecycle.CompleteSprint())
     scenario.given("2026-01-15T12:00:00Z", f.ActivitySeen())

@@ -189,7 +189,7 @@ def test_is_the_first_open_leaf_after_an_import(running: Any) -> None:
 
 
 def test_stays_on_what_has_only_an_index(running: Any) -> None:
-    """A leaf that is addressed by its index keeps the pointer when that moves."""
+    """A leaf addressed by its index keeps the pointer when the index changes."""
     twins = [{"id": "t", "prompt": "x", "status": s} for s in ("completed", "pending")]
     document = {"sprint-id": "s", "status": "in-progress", "phases": twins}
     scenario = Scenario().do(ImportDocument(document=document, source="x"))

@@ -78,7 +78,7 @@ def test_each_for_each_has_its_collection(tmp_path: Path) -> None:
 
 
 def test_an_item_can_name_its_workflow(tmp_path: Path) -> None:
-    """The item's workflow comes before the phase's, with or without its file's ending."""
+    """The item's workflow overrides the phase's, with or without a file extension."""
     sprint = STEPS.replace("id: logout", "workflow: two.yaml")
     two = "phases: [{id: only, prompt: x}]\n"
     found = tree(compiled(tmp_path, sprint, main=MAIN, one=ONE, two=two).plan)
@@ -175,7 +175,7 @@ phases:
 
 
 def test_what_an_inlining_phase_says_holds_for_all_of_it(tmp_path: Path) -> None:
-    """It waits before its first phase, and its gate and break come after its last."""
+    """Its waits precede its first phase, and its gate and break follow its last."""
     main = """\
 phases:
   - id: qa

@@ -32,7 +32,7 @@ def plan(folder: Path, sprint: str, main: str) -> Data:
 
 
 def test_a_ralph_sprint_has_no_phases(tmp_path: Path) -> None:
-    """A Ralph plan holds its goal, settings, hooks, and an exit that was not detected."""
+    """A Ralph plan has its goal, settings, hooks, and an exit that was not detected."""
     found = plan(tmp_path, f"{GOAL}sprint-id: r\n", RALPH)
     assert found == {
         "sprint-id": "r",
@@ -114,13 +114,13 @@ def test_the_retry_policy_is_kept(tmp_path: Path) -> None:
 def test_iterations_may_be_limited(
     tmp_path: Path, line: str, expected: Data | None
 ) -> None:
-    """`max-iterations` of the sprint or its `config` goes to the figures."""
+    """`max-iterations` of the sprint or its `config` is copied to the figures."""
     found = plan(tmp_path, f"workflow: main\n{line}\n", SIMPLE)
     assert found.get("stats") == expected
 
 
 def test_other_keys_are_left_out(tmp_path: Path) -> None:
-    """What only describes the sprint is allowed and does not get into the plan."""
+    """Descriptive keys are allowed and not copied to the plan."""
     sprint = "workflow: main\nowner: ana\ncreated: today\ngithub: {labels: []}\n"
     found = compiled(tmp_path, sprint, main=SIMPLE)
     assert set(found.plan) == {"sprint-id", "phases"}

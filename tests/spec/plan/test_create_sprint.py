@@ -173,7 +173,7 @@ def test_refuses_sprint_ids_unsafe_in_paths(identity: object) -> None:
 
 
 def test_refuses_to_create_a_sprint_with_such_an_id() -> None:
-    """The id is checked whoever creates the sprint."""
+    """The id is checked for every way to create a sprint."""
     with pytest.raises(RefusedError, match="slash"):
         CreateSprint(plan=simple("a")).decide(Sprint("a/b"), "2026-01-15T09:00:00Z")
 

@@ -257,7 +257,7 @@ def test_all_problems_of_all_files_come_together(tmp_path: Path) -> None:
 
 
 def test_the_error_says_all_for_programs(tmp_path: Path) -> None:
-    """The exception carries every problem as plain fields, paths included."""
+    """The exception contains every problem as plain fields, including paths."""
     file = write(tmp_path, SPRINT.replace("Log in", "''"), main=MAIN, one=ONE)
     with pytest.raises(DefinitionError) as caught:
         compile_files(file)

@@ -1,4 +1,4 @@
-"""What `append` decides for the events of the operator queue."""
+"""The decisions of `append` for the events of the operator queue."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ CASES: list[tuple[str, Data, Make, Data]] = [
 
 
 def test_takes_a_decision_back_as_the_command_does(given: Any) -> None:
-    """A reopening by its event type gives the decision of `queue reopen`."""
+    """A reopening by its event type results in the decision of `queue reopen`."""
     again = {"request": "r", "reason": "so"}
     rejected = RequestDecided("r", "reject", "no")
     scenario: Scenario = given(simple("a"), FOUND, rejected)

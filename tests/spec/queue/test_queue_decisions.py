@@ -73,7 +73,7 @@ def test_deferral_says_until_when_twice(running: Any) -> None:
 
 
 def test_deferral_keeps_its_phase(running: Any) -> None:
-    """The end of the phase is that of the top phase the pointer is in."""
+    """The end of the phase is that of the top phase at the pointer."""
     scenario: Scenario = running({"phases": [for_each("p", x=("i", "j"))]}, found())
     scenario.when(d.DeferRequest(**WHY, until="end-of-phase")).then(
         RequestDecided("r", "defer", "So", deferred_until="end-of-phase", phase="p")

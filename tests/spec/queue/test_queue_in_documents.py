@@ -24,7 +24,7 @@ skip = derived(leaves.SkipPhase())
 
 
 def imported(*requests: Any) -> Scenario:
-    """Return a sprint that came with a document and its queue."""
+    """Return a sprint imported with a document and its queue."""
     document = {
         "sprint-id": "s",
         "status": "in-progress",

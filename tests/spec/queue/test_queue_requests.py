@@ -159,14 +159,14 @@ def test_refuses_all_or_nothing(running: Any) -> None:
 
 
 def test_needs_a_sprint() -> None:
-    """Without a plan there is no queue, and without a request none to find."""
+    """Without a plan there is no queue, and no request can be found."""
     for scenario in (Scenario(), Scenario().given(simple("a"))):
         scenario.when(find_request_of("r"))
         assert isinstance(scenario.refused, NotFoundError)
 
 
 def find_request_of(identity: str) -> Any:
-    """Return a command that looks for a request."""
+    """Return a command that finds a request."""
 
     def command(sprint: Sprint, at: str) -> Any:
         find_request(sprint, identity)

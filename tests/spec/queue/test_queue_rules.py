@@ -16,7 +16,7 @@ from ..queued import AT, entry, found
 
 
 def decide(scenario: Scenario, *rules: Rule) -> list[RequestDecided]:
-    """Let rules decide on all that is pending; return their decisions."""
+    """Let rules decide on all pending requests; return their decisions."""
     chosen = rules or DEFAULT_RULES
 
     def command(sprint: Any, at: str) -> Any:
@@ -31,7 +31,7 @@ def decide(scenario: Scenario, *rules: Rule) -> list[RequestDecided]:
 @pytest.mark.parametrize("priority", PRIORITIES)
 @pytest.mark.parametrize("kind", REQUEST_TYPES)
 def test_decides_by_our_own_rules(running: Any, priority: str, kind: str) -> None:
-    """Urgent bugs and security are approved, low docs go to the backlog, all else waits."""
+    """Urgent bugs and security are approved, low docs deferred, all others wait."""
     request = found(priority=priority, request_type=kind)
     scenario: Scenario = running(simple("a"), request)
     (decided,) = decide(scenario)

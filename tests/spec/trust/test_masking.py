@@ -102,7 +102,7 @@ def test_time_is_in_proportion_to_the_text(form: Form) -> None:
 
 
 def seconds(text: str) -> float:
-    """Return how much processor time masking takes: the least of three."""
+    """Return the CPU time of masking: the least of three."""
     taken = []
     for _ in range(3):
         begin = process_time()
@@ -142,7 +142,7 @@ def test_no_cut_goes_through_a_secret(length: int) -> None:
 
 @pytest.mark.parametrize("key", ["password", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY"])
 def test_a_value_is_masked_for_its_key(key: str) -> None:
-    """A secret that only its name shows is masked if the name is the key of a mapping."""
+    """A secret identified only by its name is masked if the name is a mapping's key."""
     value = "aZ19/" * 8
     assert mask_all({"env": {key: value, "user": "bo"}})["env"] != {
         key: value,

@@ -43,7 +43,7 @@ SEARCHED = {"json-web-token", "bearer-token", "password-in-address", "private-ke
 
 
 def expanded(text: str) -> str:
-    """Return a text of the data: `{aB*3}` stands for aBaBaB."""
+    """Return an expanded text of the data: `{aB*3}` means aBaBaB."""
     return re.sub(r"\{([^{}*]+)\*(\d+)\}", lambda m: m[1] * int(m[2]), text)
 
 
@@ -169,7 +169,7 @@ def taken(parsed: Any) -> set[str]:
 
 
 def in_class(part: tuple[Any, Any]) -> set[str]:
-    """Return the characters that a part of a class stands for."""
+    """Return the characters that a part of a class matches."""
     match str(part[0]), part[1]:
         case "LITERAL", code:
             return {chr(code)}

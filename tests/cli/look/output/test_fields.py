@@ -72,7 +72,7 @@ def test_nothing_is_recorded_for_an_unknown_field(
 
 
 def test_fields_go_with_json(sprint: Path, run: Run) -> None:
-    """Without `--json` there are none."""
+    """Without `--json`, `--fields` is refused."""
     assert run("status", "--fields", "version").code == 2
 
 

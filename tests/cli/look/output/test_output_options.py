@@ -41,7 +41,7 @@ def test_a_terminal_is_asked_what_it_shows(
 
 
 def test_times_can_be_those_of_a_pipe(sprint: Path) -> None:
-    """With --utc a terminal shows ISO 8601 in UTC, in any zone."""
+    """With --utc, a terminal shows ISO 8601 in UTC, in any zone."""
     assert "09:59" not in screen(sprint, ["log", "--utc"], Form(80))
     assert "2026-01-15T08:59:00Z" in screen(sprint, ["log", "--utc"], Form(80))
     assert "yesterday 09:59" in screen(sprint, ["log"], Form(80))
@@ -62,7 +62,7 @@ def test_a_terminal_that_only_prints_counts_nothing(sprint: Path) -> None:
 
 
 def test_words_for_people_fit_their_terminal(sprint: Path) -> None:
-    """Errors and hints break between words."""
+    """Errors and hints are wrapped between words."""
     shown = screen(sprint, ["status", "--at", "someday"], Form(40))
     assert max(map(len, shown.splitlines())) <= 40
     assert "error: --at: 'someday'" in shown

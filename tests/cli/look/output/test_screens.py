@@ -1,4 +1,4 @@
-"""Widths, tables, times and numbers as people see them."""
+"""Widths, tables, times and numbers as displayed."""
 
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
@@ -42,7 +42,7 @@ def test_cuts_by_columns(text: str, columns: int, shown: str) -> None:
 
 
 def test_pads_by_columns() -> None:
-    """Blanks make up for the columns, not the characters."""
+    """Padding aligns columns, not character counts."""
     assert padded("表", 4) == "表  "
     assert padded("12", 4, right=True) == "  12"
 
@@ -98,7 +98,7 @@ def test_widths_are_kept_from_page_to_page() -> None:
 
 
 def test_one_long_text_does_not_fill_other_rows() -> None:
-    """Through a pipe blanks stand up to sixty columns, not up to the longest text."""
+    """Through a pipe, columns are padded to at most sixty columns."""
     first, second = FittedTable(Terminal()).lines([("x" * 2000, "end"), ("y", "end")])
     assert first == "x" * 2000 + "  end"
     assert len(second) == 65

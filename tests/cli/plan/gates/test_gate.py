@@ -124,7 +124,7 @@ def test_has_a_time_limit(gated: Gated, run: Run, done: Run) -> None:
 
 
 def test_says_what_was_left_running(gated: Gated, run: Run) -> None:
-    """A process that the script left running is ended, and this is reported."""
+    """A process left by the script is ended, which is reported."""
     gated("sleep 100 & exit 0")
     result = run("gate", "run")
     assert result.code == 0

@@ -1,4 +1,4 @@
-"""Runs of a gate in separate processes that meet, are killed or interrupted."""
+"""Gate runs in separate processes that overlap, are killed or interrupted."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @pytest.fixture
 def begin(folder: Path) -> Iterator[Begin]:
-    """Return a function that begins to run the gate, and waits for its script."""
+    """Return a function that starts the gate, and waits for its script."""
     running: list[subprocess.Popen[bytes]] = []
 
     def call(*arguments: str) -> subprocess.Popen[bytes]:
@@ -141,7 +141,7 @@ def test_notices_a_killed_run(
 def test_is_cut_short_by_a_signal(
     gated: Gated, begin: Begin, run: Run, done: Run, folder: Path, number: signal.Signals
 ) -> None:
-    """A signal ends the script; that is recorded, and in the state file, at once."""
+    """A signal ends the script, which is recorded, and shown in the state file."""
     gated(WAITS)
     one = begin()
     one.send_signal(number)

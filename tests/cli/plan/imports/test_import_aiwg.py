@@ -1,4 +1,4 @@
-"""Importing what the loops of AIWG leave: state, analytics and measurements."""
+"""Importing the files of AIWG loops: state, analytics and measurements."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ MEASURED = "aiwg-ralph-dates-1a2b3c4d"
 
 @pytest.fixture
 def loop(folder: Path, done: Run) -> Path:
-    """Return the `.aiwg` of two loops, beside an empty log."""
+    """Return the `.aiwg` folder of two loops, next to an empty log."""
     shutil.copytree(FIXTURES, folder / ".aiwg")
     done("init")
     return folder / ".aiwg"
@@ -55,7 +55,7 @@ def test_each_iteration_has_its_run_and_its_score(loop: Path, done: Run) -> None
 
 
 def test_times_are_those_that_the_source_has(loop: Path, done: Run) -> None:
-    """Analytics say when an iteration ended; without them durations are added up."""
+    """Analytics state when an iteration ended; without them, durations are added up."""
     done("import", "aiwg")
     lines = done("log", "--json", "--sprint", LOOP).lines
     began = [one["at"] for one in lines if one["type"] == "iteration-started"]

@@ -87,7 +87,7 @@ def test_takes_no_look_alike_for_it(commit: Commit, done: Any) -> None:
 
 
 def test_takes_no_copy_for_it(commit: Commit, done: Any) -> None:
-    """A copy of a file that continued begins with the copy."""
+    """A copy of a file that continued starts with the copy."""
     commit(1, {"PROGRESS.yaml": document(1)})
     commit(2, {"PROGRESS.yaml": document(2), "copy/PROGRESS.yaml": document(1)})
     assert imported(done, "copy/PROGRESS.yaml") == [1]

@@ -19,7 +19,7 @@ TEXT = "# Progress\n\n- tried `make`\r\n- ghp_" + "a1" * 20 + "\n\ttabbed “é�
 
 @pytest.fixture
 def ralph(folder: Path, done: Run) -> Path:
-    """Return the folder of the journal's file, beside an empty log."""
+    """Return the folder of the journal's file, next to an empty log."""
     done("init")
     (folder / ".ralph").mkdir()
     return folder / ".ralph"
@@ -222,7 +222,7 @@ def test_text_beside_a_json_is_left(example: Path, ralph: Path, done: Run) -> No
 
 
 def test_neither_file_begins_an_empty_journal(ralph: Path, done: Run) -> None:
-    """Without either file an empty journal begins, successfully."""
+    """Without either file, an empty journal is created successfully."""
     done("journal", "migrate")
     assert read((ralph / "progress.json").read_bytes())["entries"] == []
     assert "nothing to record" in done("journal", "migrate").out

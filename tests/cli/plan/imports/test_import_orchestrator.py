@@ -51,7 +51,7 @@ def test_what_was_said_is_a_note(loop: Path, done: Run) -> None:
 
 
 def test_lines_that_say_nothing_known_are_kept(loop: Path, done: Run) -> None:
-    """An unknown kind and a line that is cut are counted, and kept with the problem."""
+    """An unknown kind and a truncated line are counted, and stored with the problem."""
     answer = done("import", "orchestrator", "--sprint", "night", "--json").json
     assert answer["unread"] == 2
     kept = Path(answer["kept"]).read_text()

@@ -61,7 +61,7 @@ def test_gives_each_version_back(versions: list[Path], done: Any) -> None:
 
 
 def test_reports_what_contradicts_the_rules(versions: list[Path], done: Any) -> None:
-    """Contradictions of the document to our rules are reported, and kept."""
+    """The document's contradictions to our rules are reported and stored."""
     answers = done("import", "progress", *versions, "--json").lines
     assert answers[0]["problems"] == ["stats.total-phases is 9, the tree says 2"]
     assert (
@@ -190,7 +190,7 @@ def test_keeps_control_characters_in_text(versions: list[Path], done: Any) -> No
 
 
 def test_says_when_a_file_is_missing(versions: list[Path], run: Any) -> None:
-    """A file that is not there ends with 3 and names it."""
+    """A missing file exits with 3 and is named."""
     result = run("import", "progress", "nowhere.yaml")
     assert result.code == 3
     assert "nowhere.yaml" in result.err

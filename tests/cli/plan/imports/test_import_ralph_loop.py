@@ -1,4 +1,4 @@
-"""Importing the file in which the ralph-loop plugin keeps its loop."""
+"""Importing the file in which the ralph-loop plugin stores its loop."""
 
 import os
 import shutil
@@ -147,7 +147,7 @@ def test_a_damaged_file_is_refused_in_one_line(
 
 
 def test_no_link_is_followed(loop: Path, run: Run) -> None:
-    """The file may have been put there by anybody."""
+    """The file may have been created by anyone."""
     loop.rename(loop.parent / "elsewhere")
     loop.symlink_to(loop.parent / "elsewhere")
     result = run("import", "ralph-loop")
@@ -155,6 +155,6 @@ def test_no_link_is_followed(loop: Path, run: Run) -> None:
 
 
 def test_a_loop_that_ended_has_no_file(folder: Path, run: Run) -> None:
-    """The plugin removes the file: this is reported as not found."""
+    """The plugin removes the file, which is reported as not found."""
     run("init")
     assert run("import", "ralph-loop").code == 3

@@ -63,7 +63,7 @@ def test_a_session_becomes_an_iteration(
 
 
 def test_the_outcome_of_a_session_that_was_killed_is_unknown(log: Path, done: Run) -> None:
-    """A transcript without an end of turn proves no completion; tokens are kept."""
+    """A transcript without an end of turn proves no completion; its tokens are recorded."""
     done("import", "transcript", AGENTS / "claude-2.1.197-killed-transcript.jsonl")
     assert runs(done)[0]["status"] == "unknown"
 

@@ -1,4 +1,4 @@
-"""Small inputs with the shapes of real files, each with the values that an import gives."""
+"""Small inputs in the formats of real files, each with its imported values."""
 
 import shutil
 import subprocess
@@ -61,7 +61,7 @@ TABLE = (
 
 
 def laid_out(case: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Copy the files of a case, and go there."""
+    """Copy the files of a case, and change to their folder."""
     place = folder / case
     shutil.copytree(CASES / case, place)
     for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
@@ -137,7 +137,7 @@ def test_criteria_that_are_objects_are_in_the_prompt(
 def test_an_empty_list_is_followed_by_its_later_versions(
     folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With --git, the versions of a list that began without stories are imported."""
+    """With --git, the versions of a list that started without stories are imported."""
     place = laid_out("E3-empty", folder, monkeypatch)
     later = (CASES / "E2" / "prd.json").read_text()
     subprocess.run(["git", "init", "-q"], check=True)

@@ -37,7 +37,7 @@ def test_answers_with_the_id(sprint: Path, done: Any) -> None:
 
 
 def test_lists_in_recording_order(queue: Path, done: Any) -> None:
-    """The list is a table for people and JSON for scripts, narrowed down by words."""
+    """The list is a table, or JSON with `--json`, and can be filtered."""
     assert done("queue", "list").out.splitlines() == [
         "req-1  pending  high  bug   Crash",
         "doc    pending  low   docs  Manual",

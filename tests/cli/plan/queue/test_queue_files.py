@@ -32,7 +32,7 @@ def test_adds_many_in_one_append(
 def test_reads_standard_input(
     sprint: Path, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a finder prints can be piped in."""
+    """The output of another program can be piped in."""
     stdin = TextIOWrapper(BytesIO(json.dumps(FOUND).encode()))
     monkeypatch.setattr(sys, "stdin", stdin)
     assert "req-1, request-queued two" in done("queue", "add", "--file", "-").out

@@ -25,7 +25,7 @@ def hooks_of(name: str, agent: str, *, session: str | None = None) -> list[bytes
 
 
 def tell(folder: Path, agent: str, hooks: list[bytes]) -> None:
-    """Record what hooks were handed."""
+    """Record the inputs of hooks."""
     for content in hooks:
         take_hook(
             agent,

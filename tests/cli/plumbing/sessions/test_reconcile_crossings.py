@@ -239,7 +239,7 @@ def test_clocks_that_differ_lose_nothing(folder: Path, done: Run, at: str) -> No
 def test_a_folder_of_the_agents_that_a_variable_names(
     folder: Path, done: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Below CODEX_HOME and CLAUDE_CONFIG_DIR a transcript is the agent's own."""
+    """Below CODEX_HOME and CLAUDE_CONFIG_DIR, a transcript is the agent's own."""
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     done("init")

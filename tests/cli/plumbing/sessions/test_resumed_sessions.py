@@ -79,7 +79,7 @@ def spent(done: Run) -> list[tuple[int, int, int]]:
 def test_a_run_that_goes_on_with_a_session_counts_its_own_tokens(
     record: Record, done: Run
 ) -> None:
-    """Of the thread's total that is subtracted which earlier runs of it took."""
+    """Earlier runs' usage is subtracted from the thread's total."""
     record(printed("first", FIRST))
     record(printed("again", TOTAL))
     record(printed("other", FIRST, thread="another"))

@@ -117,7 +117,7 @@ def test_a_session_is_shown_and_listed(told: Path, done: Run, run: Run) -> None:
 def test_sessions_of_the_same_minute_are_told_apart(
     sprint: Path, done: Run, agent: str, ids: list[str]
 ) -> None:
-    """Ids that begin with the time remain distinct when they are cut."""
+    """Ids that start with the time remain distinct when they are truncated."""
     for id_ in ids:
         call = after_tool("one", id_)
         if agent == "opencode":
@@ -185,7 +185,7 @@ class Clock:
 
 
 def working(folder: Path, clock: Clock, calls: int) -> Workspace:
-    """Return a workspace with a running sprint, and a session with so many calls."""
+    """Return a workspace with a running sprint, and a session with a number of calls."""
     workspace = Workspace.init(folder, here=True, clock=clock)
     at = workspace.now()
     plan = {"status": "not-started", "phases": [{"id": "p", "status": "pending"}]}

@@ -67,7 +67,7 @@ def test_the_next_command_brings_a_lost_folder_back(
 
 
 def test_an_edit_is_drift_and_kept(loop: Loop, run: Run, done: Run, folder: Path) -> None:
-    """An edit of the tracker is reported, recorded field by field, and kept."""
+    """An edit of the tracker is reported, recorded by field, and stored."""
     loop(BASELINE_OF_PEAK, PEAK[:2])
     before = contents(folder)
     edited = before[TRACKER.as_posix()].replace(b"iteration_2", b"iteration_7")

@@ -30,7 +30,7 @@ def spot(tmp_path: Path) -> Iterator[FilePlace]:
 
 
 def test_returns_what_stood_there(spot: FilePlace, tmp_path: Path) -> None:
-    """A swap returns the displaced bytes, and keeps them until released."""
+    """A swap returns the displaced bytes, and stores them until they are released."""
     assert swap_file(spot, b"one") is None
     assert swap_file(spot, b"two") == b"one"
     assert left_behind(spot) == b"one"
@@ -109,7 +109,7 @@ def test_works_where_files_cannot_be_exchanged(
 def test_the_exchange_is_the_same_with_and_without_ctypes(
     tmp_path: Path, found: Any
 ) -> None:
-    """Both ways of calling the system exchange two files, and report errors."""
+    """Both implementations exchange two files, and report errors."""
     exchange = found("renameat2")
     if exchange is None:
         needs.skip("renameat2", "run the tests on Linux")
@@ -194,7 +194,7 @@ def test_keeps_an_edit_made_at_the_last_moment(
 
 
 def test_keeps_an_edit_that_a_kill_had_displaced(sprint: Path, done: Any) -> None:
-    """Killed between exchange and record, the next command keeps the displaced edit."""
+    """After a kill between exchange and record, the next command stores the edit."""
     (sprint / ".PROGRESS.yaml.sprintlog-old").write_text("edited: before the kill\n")
     done("sprint", "heartbeat")
     (kept,) = (sprint / ".sprintlog" / "edits").iterdir()

@@ -133,7 +133,7 @@ def test_the_state_before_the_loop_can_be_the_result(
 
 
 def test_a_snapshot_holds_what_was_run(loop: Loop, done: Run, folder: Path) -> None:
-    """The files of an iteration are kept after its commands: with their reports."""
+    """The files of an iteration are saved after its commands, with their reports."""
     loop(None, ())
     done("iteration", "start")
     done(

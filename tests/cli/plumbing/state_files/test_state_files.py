@@ -201,7 +201,7 @@ def test_says_what_was_recorded_however_it_ended(
 
 
 def test_tells_of_edits_on_the_way_out(sprint: Path) -> None:
-    """An edit found when a workspace is closed is reported and kept."""
+    """An edit found when a workspace is closed is reported and stored."""
     edit(sprint / PROGRESS, "status: in-progress", "status: completed")
     told: list[str] = []
     with Workspace.open(sprint) as workspace:

@@ -107,7 +107,7 @@ def test_an_error_on_standard_error(folder: Path, run: Run, done: Run, state: An
 
 @pytest.mark.parametrize("name", [n for n in SPENT if n != "copilot-run.jsonl"])
 def test_a_report_tells_what_an_iteration_cost(name: str, folder: Path, done: Run) -> None:
-    """`--report` knows the output of each agent by its content."""
+    """`--report` recognizes the output of each agent by its content."""
     (folder / "plan.yaml").write_text("phases: [{id: a, prompt: Do it}]")
     done("init")
     done("sprint", "create", "s", "--plan", "plan.yaml")

@@ -1,4 +1,4 @@
-"""`iteration end --report …`: metrics from what tools wrote, all of them or none."""
+"""`iteration end --report …`: metrics from tools' reports, all of them or none."""
 
 import sys
 from pathlib import Path
@@ -171,7 +171,7 @@ def test_an_iteration_without_a_measurement_is_for_a_person(loop: Path, run: Run
 
 
 def test_an_iteration_that_only_ended_is_for_a_person_too(loop: Path, run: Run) -> None:
-    """In a loop that is measured an iteration that ended without it is missing."""
+    """In a measured loop, an iteration that ended without a measurement is missing."""
     assert run("iteration", "end").code == 0
     assert "nothing to decide on" in run("iteration decide").err
     for options in (["--metric", "test_count=1", "--score", "0.5"], []):
@@ -217,7 +217,7 @@ def test_a_key_runs_and_reads_once(loop: Path, run: Run) -> None:
 
 
 def test_nothing_is_run_in_vain(loop: Path, run: Run) -> None:
-    """What cannot be recorded is refused before anything is run for it."""
+    """A command that cannot be recorded is refused before anything is run."""
     command = ["iteration", "end", "--run", f"echo run >> runs; {WRITE}"]
     for options in (["--metric", "tests=1"], ["--score", "2"]):
         assert run(*command, "--report", "junit.xml", *options).code == 1
@@ -269,7 +269,7 @@ def test_commands_get_stated_variables(
 
 @pytest.mark.long
 def test_real_tools_measure_an_iteration(loop: Path, run: Run) -> None:
-    """Output of pytest is in the log at once, and the agent gets the advice."""
+    """The output of pytest is immediately in the log, and the agent gets the advice."""
     (loop / "test_a.py").write_text("def test_a():\n    assert True\n")
     python = f'"{sys.executable}" -m'
     done = run(

@@ -111,7 +111,7 @@ def test_first_baseline_is_no_floor_any_more(sprint: Path, done: Run) -> None:
 
 
 def test_person_selects(loop: Path, done: Run, run: Run) -> None:
-    """Whatever the scores are; log, report and audit name the person and the reason."""
+    """Whatever the scores, log, report and audit name the person and the reason."""
     answer = done("iteration", "select", 1, "--reason", "reads best", "--json").json
     assert answer["selection"]["selected_iteration"] == 1
     assert answer["selection"]["selection_criteria"]["primary"] == "a_person"

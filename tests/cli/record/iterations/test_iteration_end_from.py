@@ -1,4 +1,4 @@
-"""`iteration end --from`: an iteration ends with what its agent printed."""
+"""`iteration end --from`: an iteration ends with its agent's output."""
 
 import hashlib
 import io
@@ -37,7 +37,7 @@ def begun(folder: Path, done: Run) -> None:
 
 @pytest.fixture
 def given(monkeypatch: pytest.MonkeyPatch) -> Given:
-    """Return a function that puts bytes on standard input."""
+    """Return a function that provides bytes on standard input."""
 
     def give(content: bytes) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
@@ -127,7 +127,7 @@ def test_the_same_file_again_changes_nothing(begun: None, run: Run, done: Run) -
 
 
 def test_a_key_answers_once(begun: None, run: Run, done: Run) -> None:
-    """A key stands for the contents, not for the name of the file."""
+    """A key identifies the contents, not the name of the file."""
     first = done("iteration", "end", "--from", STREAM, "--key", "k", "--json").json
     again = done("iteration", "end", "--from", STREAM, "--key", "k", "--json").json
     assert [event["id"] for event in first] == [event["id"] for event in again]
@@ -216,7 +216,7 @@ def test_an_agent_that_is_named_is_believed(begun: None, folder: Path, done: Run
     "content", [b"x" * MEBIBYTE, b'{"a": "' + b"x" * 4086 + b'"}\n'], ids=["bytes", "lines"]
 )
 def test_memory_is_bounded(begun: None, done: Run, content: bytes) -> None:
-    """Output of any length takes no more memory than a part of it."""
+    """Output of any length requires only a bounded amount of memory."""
     script = (
         "import sys; from sprintlog.cli.main import main\n"
         "sys.argv = ['sprintlog', 'iteration', 'end', '--from', '-']\n"

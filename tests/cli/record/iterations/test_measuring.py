@@ -109,7 +109,7 @@ def test_refuses_what_cannot_be_measured(
 
 
 def test_lists_what_was_measured(measured: Path, done: Run) -> None:
-    """A line for each, with class, score and marks; `--at` shows an earlier state."""
+    """One line per iteration, with class, score and marks; `--at` shows earlier ones."""
     lines = done("list").out.splitlines()
     assert lines[0].split()[:3] == ["iteration", "class", "score"]
     assert [line.split()[:2] for line in lines[1:5]] == [

@@ -51,7 +51,7 @@ class Steps(Clock):
         return max(self.ms, time.time_ns() // 1_000_000) if self.is_live else self.ms
 
     def sleep(self, seconds: float) -> None:
-        """Let it move on."""
+        """Advance the clock."""
         self.slept += [seconds] if seconds else []
         self.ms += int(1000 * seconds)
 
@@ -167,7 +167,7 @@ phases:
 def test_a_plan_and_its_repairs_go_on_with_it(
     folder: Path, play: Any, clock: Steps, done: Run
 ) -> None:
-    """Phases and repairs of gates are done by the fallback; the model is not its own."""
+    """Phases and repairs of gates are done by the fallback, with its own model."""
     repairs = "touch repaired; echo repaired"
     model = 'echo "model:$SPRINTLOG_MODEL"'
     asked, last = play([until(clock, 60)], [model, WORKS, WORKS, repairs], 0, PLAN)
@@ -209,7 +209,7 @@ def test_its_failures_are_no_stop_but_count_in_budgets(
 
 
 def test_a_budget_of_failures_counts_those_of_the_fallback(play: Any, clock: Steps) -> None:
-    """A smaller budget ends the run, which without it would wait for the own agent."""
+    """A smaller budget ends the run, which would otherwise wait for the own agent."""
     scripts = [until(clock, 60)], [FAILS] * 4
     asked, last = play(*scripts, 1, budgets=Budgets(failures=2))
     assert (asked, last.because) == (["own 1", "other 1", "other 1"], "budget")
@@ -244,7 +244,7 @@ def test_a_loop_killed_while_it_works_goes_on_with_it(
 def test_it_comes_from_the_line_or_a_trusted_file(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """A file that nobody trusts is refused, and so is a command that does not exist."""
+    """An untrusted file is refused, and so is a command that does not exist."""
     done("init")
     done("sprint", "create", "g", "--goal", "x", "--max-iterations", "1")
     limited = ("sh", "-c", 'echo "You\'ve hit your limit" >&2; exit 1')

@@ -1,4 +1,4 @@
-"""Judged loops beside everything else: pauses, injections, hooks, goals, edits, signals."""
+"""Judged loops with other events: pauses, injections, hooks, goals, edits, signals."""
 
 import os
 import signal

@@ -26,7 +26,7 @@ def plan(done: Run, folder: Path) -> Path:
 
 
 def goal(done: Run, folder: Path) -> Path:
-    """Make a goal that is claimed with fewer tests first."""
+    """Create a goal that is first claimed with fewer tests."""
     ends = "status=goal-complete; echo"
     return aim(done, folder, f"2) {ends} 1 > tests ;;\n4) {ends} 9 > tests ;;")
 

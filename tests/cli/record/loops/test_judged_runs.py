@@ -62,7 +62,7 @@ def test_goes_back_by_rule(folder: Path, run: Run, done: Run) -> None:
 
 @pytest.mark.long
 def test_goes_back_so_often_and_no_more(folder: Path, run: Run, done: Run) -> None:
-    """After so many rollbacks a regression ends the loop; more may be allowed then."""
+    """After a number of rollbacks, a regression ends the loop; more may be allowed then."""
     prepare(done, folder, "[2-9]) echo 1 > tests ;;")
     rules = ("--on-regression", "rollback", "--rollbacks-max", "2")
     result = run("run", *MEASURES, *rules, *RUN)

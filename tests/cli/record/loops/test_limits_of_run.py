@@ -29,7 +29,7 @@ ENDS = {
 def test_each_notice_ends_a_run_by_its_kind(
     case: dict[str, Any], folder: Path, run: Run, done: Run
 ) -> None:
-    """A notice is never a completed iteration, and only its kind decides what follows."""
+    """A notice is never a completed iteration, and its kind decides what follows."""
     (folder / "output").write_text(case.get("output", "").lstrip())
     (folder / "errors").write_text(case.get("errors", ""))
     script = f"cat > /dev/null; cat errors >&2; cat output; exit {case['status']}"

@@ -132,7 +132,7 @@ def test_what_is_decided_meanwhile_is_no_later_stop(
 
 
 def since_and_elapsed(done: Run) -> list[str]:
-    """Return since when a sprint stands, and how long it worked."""
+    """Return since when a sprint has been stopped, and how long it worked."""
     said = done("status").out
     return [said.partition(f"{word}")[2].split("\n")[0] for word in ("since: ", "elapsed ")]
 
@@ -171,7 +171,7 @@ def test_a_run_stops_at_other_budgets(
 
 
 def test_a_run_stops_at_failures_in_a_row(run: Run, goal_agent: Make, done: Run) -> None:
-    """An agent that fails again and again ends a run before its policy gives it up."""
+    """Repeated failures of an agent end a run before its policy gives up."""
     command = with_options(goal_agent(FAILS), "--budget-failures", "1", "--no-wait")
     result = run(*command)
     assert (result.code, "failures in a row 1 of 1 in this run" in result.out) == (25, True)

@@ -1,4 +1,4 @@
-"""The records of `run`: its begin, and its end in every case."""
+"""The records of `run`: its start, and its end in every case."""
 
 import os
 import shlex
@@ -91,7 +91,7 @@ def test_a_wait_that_is_not_waited_for_ends_it(run: Run, agent: Any, done: Run) 
 
 
 def test_an_error_ends_it(run: Run, agent: Any, done: Run) -> None:
-    """A refusal in the middle of a run is recorded with its words and its exit code."""
+    """A refusal during a run is recorded with its message and exit status."""
     agent(plan=ONE)
     words = ("--plan", "plan.yaml", "--hook", "id=h,workflow=none", "--sprint-dir", "b")
     Path("b").mkdir()

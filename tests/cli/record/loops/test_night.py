@@ -1,4 +1,4 @@
-"""A night of a loop: what each run of its agent was, and how long the loop waited.
+"""A night of a loop: each run of its agent, and the loop's waits.
 
 The script of the night is data. The agent plays it, and the record must equal it.
 """
@@ -25,7 +25,7 @@ COST, TOKENS = 0.25, {"input_tokens": 90, "output_tokens": 10}
 
 
 def result(text: str) -> str:
-    """Return the shell command that prints the result of a run that went well."""
+    """Return the shell command that prints the result of a successful run."""
     said = {"type": "result", "subtype": "success", "is_error": False, "result": text}
     told = json.dumps({**said, "total_cost_usd": COST, "usage": TOKENS})
     return f"cat <<'END'\n{told}\nEND\n"
@@ -103,7 +103,7 @@ class Night(Clock):
         self._killed_every = killed_every
 
     def sleep(self, seconds: float) -> None:
-        """Let it move on, unless the loop is killed."""
+        """Advance the clock, unless the loop is killed."""
         if not seconds:
             return
         if next(self._turns) % self._killed_every == 0:
@@ -114,7 +114,7 @@ class Night(Clock):
 
 @pytest.fixture
 def agent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Make an agent that plays the next line of `plays` each time; return its command."""
+    """Create an agent that plays the next line of `plays` each time; return its command."""
     monkeypatch.setattr(runner, "NAP_SECONDS", 1e9)
     monkeypatch.setattr(pulse, "GRACE_SECONDS", 0.2)
     monkeypatch.setattr(pulse, "LOOK_SECONDS", 0.1)
@@ -128,7 +128,7 @@ def agent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def play(folder: Path, command: list[str], night: Night) -> Iterator[str]:
-    """Run the loop, again whenever it was killed; yield what it prints."""
+    """Run the loop, again after each kill; yield its output."""
     means = RunSettings(
         command, os.environ, 60, idle_seconds=0.5, sleep=night.sleep, rest_seconds=0
     )

@@ -17,7 +17,7 @@ PLAN = "phases: [{id: a, prompt: Do it, break: true}, {id: b, prompt: More}]"
 
 @pytest.fixture
 def planned(folder: Path, done: Run) -> Path:
-    """Give a folder with a plan that pauses after its first phase."""
+    """Provide a folder with a plan that pauses after its first phase."""
     (folder / "plan.yaml").write_text(PLAN)
     done("init")
     done("sprint", "create", "auth", "--plan", "plan.yaml")
@@ -71,7 +71,7 @@ def test_words_of_agents_are_no_commands(planned: Path, run: Run) -> None:
 
 
 def test_only_what_was_asked_for(planned: Path, run: Run) -> None:
-    """`--notify-of` leaves out what it does not name."""
+    """Only the notices in `--notify-of` are sent."""
     options = ("--notify", TOLD, "--notify-of", "quality", "--notify-of", "waiting")
     assert run("run", *options, *agent()).code == 21
     assert not (planned / "told.jsonl").exists()

@@ -1,4 +1,4 @@
-"""`sprintlog wait` and `wrap --wait`: a loop of your own waits as `run` does."""
+"""`sprintlog wait` and `wrap --wait`: a custom loop waits like `run`."""
 
 import sys
 import time
@@ -37,7 +37,7 @@ def _log(done: Run) -> None:
     [("print('done')", 3), (NEEDS_MONEY, 1), ("import sys; sys.exit(1)", 3)],
 )
 def test_the_exit_status_states_what_is_needed(script: str, code: int, run: Run) -> None:
-    """Without a limit `wait` ends at once: 3, or 1 if only a person or money helps."""
+    """Without a limit, `wait` ends immediately with 3, or 1 if only a person can help."""
     wrap(script)
     result = run("wait")
     assert result.code == code, result.err

@@ -157,7 +157,7 @@ def test_a_bad_file_is_refused_at_the_start(
 
 
 def test_no_link_on_the_way_is_followed(planned: Path, run: Run) -> None:
-    """A folder that leads out of the tree holds no prompt."""
+    """A folder that leads out of the tree contains no prompt."""
     (planned / "out").symlink_to("/etc")
     result = run("run", "--prompt-file", "out/hostname", "--", "cat")
     assert result.code == 1

@@ -1,4 +1,4 @@
-"""Hooks of iterations: run, kept, ended with their loop, and run again after a kill."""
+"""Hooks of iterations: run, recorded, ended with their loop, and repeated after a kill."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long
 def test_hooks_run_for_every_iteration(
     folder: Path, run: Run, goal_agent: Make, state: Any
 ) -> None:
-    """Each gets id, workflow, iteration and prompt; what it prints is its transcript."""
+    """Each gets id, workflow, iteration and prompt; its output is its transcript."""
     shell = 'echo "$HOOK_ID,$HOOK_WORKFLOW,$ITERATION_NUMBER,$SPRINT_ID"; cat; exit $F'
     command = goal_agent(
         "",

@@ -165,7 +165,7 @@ def test_rests_after_an_iteration_without_change(
 
 @pytest.mark.long
 def test_more_iterations_cost_none(run: Run, goal_agent: Make, done: Run) -> None:
-    """After `sprint limit` the loop goes on with the next number."""
+    """After `sprint limit`, the loop continues with the next number."""
     command = goal_agent('print("words"); sys.exit()')
     assert run(*command).code == 20
     assert "hint: `sprintlog sprint limit 19` allows more" in done("status").out

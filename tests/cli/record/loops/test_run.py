@@ -1,4 +1,4 @@
-"""`next` and `run`: a loop that performs what is next, with a script as its agent."""
+"""`next` and `run`: a loop that performs the next action, with a script as its agent."""
 
 import json
 import os
@@ -143,7 +143,7 @@ def test_a_failure_of_the_policy_is_retried(run: Run, agent: Any, done: Run) -> 
 
 
 def test_does_not_wait_where_it_must_not(run: Run, agent: Any) -> None:
-    """With --no-wait the loop ends where a retry would be waited for."""
+    """With --no-wait, the loop ends instead of waiting for a retry."""
     plan = PLAN.replace("[20]", "[60000]")
     command = agent("sys.exit('429 slow down')", plan)
     result = run("run", "--no-wait", "--json", *command[1:])
@@ -171,7 +171,7 @@ def test_stops_where_a_person_is_needed(
 
 
 def test_stops_at_a_breakpoint(run: Run, agent: Any, done: Run) -> None:
-    """A phase with a breakpoint is the end of a run; after the resume it goes on."""
+    """A phase with a breakpoint ends a run; after a resume, the work continues."""
     command = agent(
         plan=PLAN.replace("    prompt: Make a", "    break: true\n    prompt: Make a")
     )
@@ -246,7 +246,7 @@ if not os.path.exists("hung"):
 def test_a_signal_ends_the_loop_in_order(
     folder: Path, run: Run, agent: Any, state: Any
 ) -> None:
-    """SIGTERM ends the agent, is recorded as interrupted, and the next run goes on."""
+    """SIGTERM ends the agent, is recorded as interrupted, and the next run continues."""
     command = agent(HANGS_ONCE)
     loop = start(folder)
     wait_for(folder / "hung")

@@ -126,7 +126,7 @@ def test_it_is_said_until_when_and_for_what(run: Run, agent: Any, done: Run) -> 
 
 
 def test_a_loop_of_ones_own_waits_by_commands(agent: Any, done: Run, run: Run) -> None:
-    """`phase fail --until` records the wait that `next` answers until its time."""
+    """`phase fail --until` records the wait that `next` returns until its time."""
     agent()
     done("sprint", "start")
     done("phase", "start")
@@ -251,7 +251,7 @@ class Clock:
         return self.ms
 
     def sleep(self, seconds: float) -> None:
-        """Let it move on."""
+        """Advance the clock."""
         assert self.jumps, "it sleeps longer than the test foresees"
         self.slept.append(seconds)
         self.ms += int(1000 * self.jumps.pop(0))

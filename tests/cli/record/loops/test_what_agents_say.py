@@ -141,7 +141,7 @@ def test_a_journal_that_cannot_be_written_stops_no_loop(
 
 
 def test_wrap_queues_and_changes_nothing_else(folder: Path, done: Run) -> None:
-    """The command's output and exit code are its own; its requests are recorded."""
+    """The command's output and exit status are unchanged; its requests are recorded."""
     done("init", "--here")
     said = json.dumps({**SAID, "status": "failed"})
     line = [sys.executable, "-m", "sprintlog.cli", "wrap", "--"]

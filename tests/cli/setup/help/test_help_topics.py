@@ -28,14 +28,14 @@ WIDTH = 80
 
 
 def examples(section: str) -> list[list[str]]:
-    """Return the words of each example of a section's page."""
+    """Return the words of each example on a section's page."""
     lines = page(section).splitlines()
     return [shlex.split(x.removeprefix(EXAMPLE)) for x in lines if x.startswith(EXAMPLE)]
 
 
 @pytest.fixture
 def prepared(request: pytest.FixtureRequest, section: str) -> None:
-    """Prepare what a section's examples are about."""
+    """Prepare the data for a section's examples."""
     if section in ("plan", "set-up"):
         folder: Path = request.getfixturevalue("folder")
         (folder / "plan.yaml").write_text(PLAN)

@@ -193,7 +193,7 @@ def test_a_target_that_is_ahead_is_refused() -> None:
 
 
 def test_a_broken_chain_is_not_copied() -> None:
-    """The chain is checked before anything of a step is kept."""
+    """The chain is verified before anything in a step is stored."""
     source, target = in_memory(9), in_memory()
     assert isinstance(source, MemoryLog)
     source._events[4] = replace(source._events[4], actor="somebody")

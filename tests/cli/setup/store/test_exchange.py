@@ -255,7 +255,7 @@ def test_one_sprint_can_be_checked_event_by_event(
 
 
 def test_a_damaged_log_is_no_export(sprint: Path, run: Any) -> None:
-    """What the chain does not bear out ends with 4, and leaves no file."""
+    """A log with a broken chain exits with 4, and leaves no file."""
     with closing(sqlite3.connect(find(sprint).database)) as connection, connection:
         connection.execute("DROP TRIGGER events_never_change")
         connection.execute("UPDATE events SET actor = 'x' WHERE position = 1")
@@ -278,7 +278,7 @@ def test_an_erased_payload_travels(sprint: Path, tmp_path: Path) -> None:
 def test_large_payloads_travel(
     sprint: Path, empty: Path, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The largest payload that a log takes fits on a line."""
+    """The largest payload that a log accepts fits on a line."""
     pairs = (DOCUMENT_BYTES_MAX - 40) // 2
     payload = b'{"source":"' + rb"\"" * pairs + b'","document":{}}'
     told = NewEvent("sprint-imported", payload, "2026-01-15T09:00:00Z", "runtime")

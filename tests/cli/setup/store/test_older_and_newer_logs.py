@@ -170,7 +170,7 @@ def test_older_event_shows_today_and_what_is_stored(old: Path, done: Any) -> Non
 
 
 def test_older_event_reads_as_today(old: Path, done: Any) -> None:
-    """Printed older events use current words."""
+    """Older events are printed with current words."""
     assert "sources plan.yaml" in done("log", "--oneline", "--sprint", "auth").out
     shown = done("show", "event", 8).out
     assert '"sources":[{"path":"plans/told.yaml"}]' in shown

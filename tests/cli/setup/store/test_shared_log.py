@@ -21,7 +21,7 @@ def pg(request: pytest.FixtureRequest) -> Server:
 
 @pytest.fixture
 def url(pg: Server) -> str:
-    """Give the address of a log that is not there yet."""
+    """Provide the address of a log that does not exist yet."""
     return pg.new_url()
 
 
@@ -94,7 +94,7 @@ def test_another_machine_joins_and_goes_on(
 def test_the_environment_names_a_log(
     shared: Path, url: str, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With SPRINTLOG_LOG no `init` is needed, and the folder knows it from then on."""
+    """With SPRINTLOG_LOG no `init` is needed, and the folder remembers the address."""
     other = elsewhere(monkeypatch, shared)
     monkeypatch.setenv("SPRINTLOG_LOG", url)
     monkeypatch.setenv("SPRINTLOG_SPRINT", "auth")
@@ -137,7 +137,7 @@ WITH_SECRETS = [
 def test_no_password_is_written_down(
     folder: Path, done: Run, run: Run, address: str
 ) -> None:
-    """An address with a password is refused in the file and typed, with the way out."""
+    """An address with a password is refused in the file and as an option, with a remedy."""
     (folder / "sprintlog.toml").write_text(f'[log]\nurl = "{address}"\n')
     done("config", "--trust")
     for arguments in (("status",), ("init", "--log", address)):

@@ -57,7 +57,7 @@ def in_saved_states(workspace: Workspace) -> list[str]:
 
 
 def test_a_state_from_before_is_not_saved(early: Workspace, done: Run) -> None:
-    """A state that was folded before is not kept, though its events are all there."""
+    """A state folded before is not saved, although all its events exist."""
     sprint = early.sprint("auth")
     early.repository.save(sprint)
     assert in_saved_states(early)

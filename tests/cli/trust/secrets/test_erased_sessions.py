@@ -53,13 +53,13 @@ def events_of(database: Path) -> list[RecordedEvent]:
 
 
 def holding(folder: Path) -> list[str]:
-    """Return the files of a folder that hold the secret."""
+    """Return the files of a folder that contain the secret."""
     found = (p for p in folder.rglob("*") if p.is_file())
     return sorted(p.name for p in found if SECRET.encode() in p.read_bytes())
 
 
 def test_calls_of_old_sessions_are_erased(log: Path, done: Run) -> None:
-    """The texts of calls are in no file any more; the calls are still listed."""
+    """No file contains the calls' texts any longer; the calls are still listed."""
     answer = done(*ERASE, "--json").json
     assert (answer["sessions"], answer["tool_calls"]) == (["claude-s-1"], 3)
     assert [event["type"] for event in answer["events"]] == ["payload-erased"]
@@ -88,7 +88,7 @@ def test_the_log_is_sound_and_says_what_went(log: Path, done: Run) -> None:
 
 
 def test_sql_tells_of_calls_without_their_words(log: Path, done: Run) -> None:
-    """The copy for queries is made again: the calls are listed, without texts."""
+    """The query copy is recreated: the calls are listed, without texts."""
     done(*ERASE)
     asked = "SELECT count(*) AS n, count(command) AS said FROM v_tool_calls"
     assert done("query", asked, "--json").lines == [{"n": 3, "said": 0}]
@@ -141,7 +141,7 @@ def test_a_session_that_goes_on_is_recorded_as_before(log: Path, done: Run) -> N
 def test_the_gap_travels(
     log: Path, done: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Export and import, backup and salvage keep the gap, and the copies are sound."""
+    """Export and import, backup and salvage preserve the gap; the copies are intact."""
     done(*ERASE)
     original = events_of(log / "log.db")
     (tmp_path / "lines").write_text(done("store export").out)

@@ -38,7 +38,7 @@ ALL = "\n".join(text for text, _ in EXAMPLES)
 
 
 def leaked(folder: Path) -> set[str]:
-    """Return the secrets that a file of the log's folder holds in its name or its bytes."""
+    """Return the secrets in the name or content of any file in the log's folder."""
     files = [path for path in (folder / ".sprintlog").rglob("*") if path.is_file()]
     held = b"\n".join(path.name.encode() + path.read_bytes() for path in files)
     return {
@@ -82,7 +82,7 @@ def by_hooks(told: Path, run: Run) -> None:
 
 
 def by_append(told: Path, run: Run) -> None:
-    """Give events as lines of JSON."""
+    """Pass events as JSON lines."""
     data = {"text": ALL}
     lines = [{"type": "note-added", "data": data}, {"type": "note-added", "data": {ALL: 1}}]
     command = [sys.executable, "-m", "sprintlog.cli", "append"]
@@ -92,7 +92,7 @@ def by_append(told: Path, run: Run) -> None:
 
 
 def by_wrap(told: Path, run: Run) -> None:
-    """Wrap a command that prints secrets and is given them."""
+    """Wrap a command that receives and prints secrets."""
     words = [
         "wrap",
         "--measure",
@@ -123,7 +123,7 @@ def by_rpc(told: Path, run: Run) -> None:
 
 
 def by_mcp(told: Path, run: Run) -> None:
-    """Call the tools that an agent is offered."""
+    """Call the tools offered to an agent."""
     pytest.importorskip("mcp")
     caller = served("mcp-session").caller("claude-code")
     call("report", {"outcome": "done", "summary": ALL}, caller)
@@ -172,7 +172,7 @@ def by_web(told: Path, run: Run) -> None:
 
 
 def typed(*words: str) -> Callable[[Path, Run], object]:
-    """Return what types a command."""
+    """Return a function that runs a command line."""
 
     def door(told: Path, run: Run) -> object:
         return run(*words)

@@ -215,7 +215,7 @@ def test_what_waits_in_the_persons_folder_is_found(
 
 
 def test_caches_come_back(workspace: Workspace, done: Run) -> None:
-    """A deleted cache is made again on request."""
+    """A deleted cache is recreated on demand."""
     names = ["saved states", "read model", "search index"]
     caches = [entry for entry in KEPT_TEXT if entry.name in names]
     needle = Needle(SECRET)

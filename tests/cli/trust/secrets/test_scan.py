@@ -1,4 +1,4 @@
-"""`sprintlog scan`: secrets that got into a log are found, with what erases them."""
+"""`sprintlog scan`: secrets in a log are found, with the command to erase them."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def leaky(folder: Path, done: Run) -> Path:
 
 
 def test_every_place_is_named(leaky: Path, run: Run) -> None:
-    """Position, rule, what is around it with the secret masked, and a command; code 4."""
+    """Position, rule, context with the secret masked, and a command; status 4."""
     result = run("scan", "--json")
     assert result.code == 4
     assert TOKEN not in result.out

@@ -82,7 +82,7 @@ COMMANDS = {name: one for name, one in commands() if name not in ELSEWHERE}
 
 @pytest.fixture
 def told(folder: Path, done: Run) -> Path:
-    """Return a tree with a sprint in which everything is under way."""
+    """Return a tree with a sprint that uses every feature."""
     (folder / "definition.yaml").write_text("sprint-id: s\nphases: [{id: a, prompt: x}]")
     (folder / "plan.yaml").write_text(PLAN)
     done("init", "--here")
@@ -275,7 +275,7 @@ WAYS: dict[str, list[tuple[str, ...]]] = {
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_that_is_read_is_kept_or_shown(told: Path, run: Run, way: str) -> None:
-    """A secret in a file or an output is masked; files made from the log have none."""
+    """Secrets in files and output are masked; files derived from the log have none."""
     for name, content in FILES.items():
         (told / name).parent.mkdir(exist_ok=True)
         (told / name).write_text(content)
@@ -368,7 +368,7 @@ def test_a_history_of_commits_is_masked(told: Path, run: Run) -> None:
 
 
 def test_masks_in_a_plan_are_told(told: Path, done: Run) -> None:
-    """A plan with a secret causes a warning; `--no-mask` keeps it."""
+    """A plan with a secret causes a warning; `--no-mask` preserves it."""
     (told / "secret.yaml").write_text(FILES["secret.yaml"])
     words = ("sprint", "create", "b", "--plan", "secret.yaml", "--sprint-dir", "b")
     assert "secret.yaml are masked" in done(*words).err
