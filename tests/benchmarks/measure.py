@@ -86,7 +86,7 @@ class Sides(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Return the ratio of ours to theirs on which the goal is based."""
+        """Return the ratio on which the goal is based."""
         if self.is_by_pairs and self.pairs:
             return self.pairs
         return self.ours / self.theirs
