@@ -184,7 +184,7 @@ SECONDS = 5.0
 """The time limit for recording the calls of one session; `session reconcile` records the
 rest of a transcript."""
 ALL_SECONDS = 10.0
-"""The time after which no further session is compared."""
+"""The total time after which no further session is compared."""
 PATIENCE_SECONDS = 0.5
 """How long hooks of a killed agent may continue to run."""
 

@@ -20,7 +20,7 @@ from ..rpc.params import Call, CallEnded
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 LINE_CHARS_MAX = 10_000
 SECONDS_MAX = 10 * 365 * 86_400.0
-"""The time limit of a command: practically none, because a loop may run for any time."""
+"""The time limit of a command: ten years, because a loop may run for very long."""
 STOPPING_SECONDS = 5.0
 """The time for a loop to record its interruption and to update its state file."""
 PRINTS_JSON = ("schema",)

@@ -25,7 +25,7 @@ Data = Mapping[str, Any]
 _DOCUMENTS = {"create-sprint": "plan", "take-plan": "plan", "import-document": "document"}
 """The commands that create a sprint from a document, with the field that contains it."""
 _NODES = {"inject-phases": "phases", "inject-steps": "steps", "approve-request": "phases"}
-"""The commands that add nodes, with the kind of nodes."""
+"""The commands that add nodes, with the kind of their nodes."""
 
 
 class RecordedData(NamedTuple):

@@ -26,7 +26,7 @@ Percentage = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
 Own = Annotated[int | float, Field(allow_inf_nan=False)]
 OWN = "own"
-"""The key of custom metrics, and their group in a document."""
+"""The key that contains custom metrics, which is also the name of their group."""
 DOCUMENT = "iteration_metrics"
 """The key that contains an iteration's document."""
 BuildStatus = Annotated[str, OneOf(BUILD_STATUSES)] | None
