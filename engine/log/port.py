@@ -266,7 +266,7 @@ class Checkpoints(Protocol):
         drop: Collection[int] = (),
         unless: Callable[[], bool] = bool,
     ) -> None:
-        """Save a state; drop states in other formats and those of the versions in `drop`.
+        """Save a state; drop states in other formats and states of the versions in `drop`.
 
         `unless` is called under the write lock: if it returns true, nothing is saved.
         """

@@ -94,7 +94,7 @@ def look_here(
 
 
 def count_sessions(log: EventStore) -> tuple[int, int, int]:
-    """Return the numbers of sessions and of their events, and the size of the events."""
+    """Return the number of sessions, the number of their events, and the events' size."""
     streams = {s: v for s, v in log.streams().items() if session_of(s) is not None}
     payloads = (row[-1] for s in streams for page in log.scan(s) for row in page.rows)
     size = sum(len(payload) for payload in payloads if payload)

@@ -170,7 +170,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _with_documents(
     workspace: Workspace, events: list[RecordedEvent], selector: Selector
 ) -> list[RecordedEvent]:
-    """Return the events, plus all events of any sprint whose plan one of them contains."""
+    """Return the events; if one contains a plan, add all events of its sprint."""
     plans = {event.stream: event for event in events if event.type in DOCUMENTS}
     if not plans:
         return events

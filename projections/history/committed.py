@@ -205,7 +205,7 @@ class CommittedFile:
 def committed_file(
     file: Path, environment: Mapping[str, str], *, bytes_max: int
 ) -> Iterator[CommittedFile]:
-    """Yield a file's git history; raise `RefusedError` if it is not in a repository."""
+    """Yield a file's git history; raise `RefusedError` if no repository contains it."""
     real = Path(os.path.realpath(file))
     folder = next(above for above in real.parents if above.is_dir())
     repository = repository_around(folder)

@@ -186,7 +186,7 @@ def _reached(tree: Tree, event: Event) -> Iterator[Node]:
 
 
 def _copied(value: Any) -> Any:
-    """Return a copy of a value that later events do not modify."""
+    """Return a copy of a value, so that later events cannot modify it."""
     if value is None or isinstance(value, str | int | float):
         return value
     return msgspec.msgpack.decode(msgspec.msgpack.encode(value))

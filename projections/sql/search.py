@@ -119,7 +119,7 @@ def _search(
 
 
 class SearchIndex:
-    """The journal's searchable texts: a projection."""
+    """A projection that indexes the journal's text for searches."""
 
     name, version, stream = SEARCH, FORMAT, JOURNAL
 
@@ -142,7 +142,7 @@ class SearchIndex:
         self._database.table("known").create({"format": int, "version": int, "hash": bytes})
 
     def evolve(self, events: Iterable[RecordedEvent]) -> None:
-        """Add the searchable texts of new events."""
+        """Add the searchable text of new events."""
         added = [msgspec.structs.asdict(hit) for event in events for hit in _said(event)]
         if added:
             self._database.table("texts").insert_all(added)
@@ -155,7 +155,7 @@ class SearchIndex:
 
 
 def _said(recorded: RecordedEvent) -> Iterator[Hit]:
-    """Yield an event's searchable texts."""
+    """Yield the searchable text of an event, one entry at a time."""
     event = None if recorded.payload is None else CODEC.decode(recorded)
     if isinstance(event, LearningAdded):
         x = event.learning

@@ -109,7 +109,7 @@ class StandingAnswer(Struct, frozen=True):
 
 
 def iterations_of(judged: Judged, number: int | None, *, of_all: bool) -> list[Judgement]:
-    """Return the iterations whose alerts are requested, by default the last measured one.
+    """Return the iterations whose alerts are requested, by default the last one measured.
 
     Raise `NotFoundError` if the iteration was not measured.
     """

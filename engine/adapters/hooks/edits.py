@@ -228,7 +228,7 @@ class AgentFile(msgspec.Struct, frozen=True):
         raise NotImplementedError
 
     def is_current(self, text: str, *, file: str) -> bool:
-        """Return whether the installed content is exactly that of this version."""
+        """Return whether exactly this version's content is installed."""
         raise NotImplementedError
 
     def install(self, text: str | None, *, file: str) -> Edit:
@@ -245,7 +245,7 @@ class AgentFile(msgspec.Struct, frozen=True):
 
 
 class JsonForm(AgentFile, frozen=True):
-    """A JSON file with sprintlog's content in the object at a certain key."""
+    """A JSON file with sprintlog's content in the object under a certain key."""
 
     key: str = ""
     begins: Mapping[str, Any] = {}

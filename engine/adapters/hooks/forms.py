@@ -58,7 +58,7 @@ class HookForm(JsonForm, frozen=True):
         return [*self._ours(text, file=file)]
 
     def is_current(self, text: str, *, file: str) -> bool:
-        """Return whether the installed hooks are exactly those of this version."""
+        """Return whether exactly this version's hooks are installed."""
         wanted = {name: [self.command(name)] for name in self.events}
         return self._ours(text, file=file) == wanted
 
@@ -150,7 +150,7 @@ class PluginForm(AgentFile, frozen=True):
         return [*self.events] if text.startswith(PLUGIN_MARK) else []
 
     def is_current(self, text: str, *, file: str) -> bool:
-        """Return whether the installed plugin is that of this version."""
+        """Return whether this version's plugin is installed."""
         return text == plugin()
 
     def install(self, text: str | None, *, file: str) -> Edit:

@@ -148,7 +148,7 @@ def _unnamed(message: Data) -> str:
 
 
 def _of_plugin(message: Data) -> Data:
-    """Return the input from opencode's plugin: `k` is its kind, `t` its time."""
+    """Return the input from opencode's plugin: `k` is the kind, and `t` is the time."""
     kind, said = text(message.get("k")), mapping(message.get("o"))
     time = {"timestamp": message.get("t")}
     if kind == "after":

@@ -37,7 +37,7 @@ class McpForm(JsonForm, frozen=True):
         return [NAME] if NAME in self._servers(text, file=file) else []
 
     def is_current(self, text: str, *, file: str) -> bool:
-        """Return whether the installed entry is exactly that of this version."""
+        """Return whether exactly this version's entry is installed."""
         return bool(self._servers(text, file=file).get(NAME) == self.entry)
 
     def fill(self, edit: Edit) -> None:
@@ -70,7 +70,7 @@ class McpTomlForm(AgentFile, frozen=True):
         return [NAME] if NAME in self._servers(text, file=file) else []
 
     def is_current(self, text: str, *, file: str) -> bool:
-        """Return whether the installed entry is exactly that of this version."""
+        """Return whether exactly this version's entry is installed."""
         return bool(self._servers(text, file=file).get(NAME) == _COMMAND)
 
     def install(self, text: str | None, *, file: str) -> Edit:

@@ -1,7 +1,7 @@
 """Counts source files, lines and complexity with lizard, in a separate process.
 
-`figures.py` starts it with the paths as arguments; it prints one line of JSON. A time limit
-stops it if a file or lizard hangs.
+`figures.py` starts this module with the paths as arguments; the module prints one line of
+JSON. If lizard hangs, a time limit ends the process.
 """
 
 import io

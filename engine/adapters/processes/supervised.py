@@ -232,7 +232,7 @@ def _pipe(opened: ExitStack) -> tuple[FileIO, FileIO]:
 
 @contextmanager
 def _file_with(text: str) -> Iterator[int]:
-    """Yield a descriptor from which to read text; writing to a full pipe could block."""
+    """Yield a descriptor for reading text from a file; a pipe could block the writer."""
     # Imported here: a gate's script has no input.
     import tempfile
 

@@ -78,7 +78,7 @@ class SqliteCheckpoints:
         drop: Collection[int] = (),
         unless: Callable[[], bool] = bool,
     ) -> None:
-        """Save a state; drop other formats' states and those of the versions in `drop`."""
+        """Save a state; drop other formats' states and states of the versions in `drop`."""
         execute = self._connection.rows
         with suppress(SprintlogError), self._connection.transaction():
             if unless():
