@@ -135,9 +135,12 @@ def _commits(
     workspace: Workspace, moments: Moments, one: WorkStretch
 ) -> list[CommitAnswer]:
     """Return the commits made during a stretch, if commits were recorded for it."""
-    before, after = (moments.all[n].head for n in (one.first, one.last))
+    # A restore does not state the commit that was checked out.
+    seen = [moment.head for moment in moments.all[: one.first + 1]]
+    before = next((head for head in reversed(seen) if head is not None), None)
+    after = moments.all[one.last].head
     repository = repository_around(workspace.location.root)
-    if repository is None or not after or before == after:
+    if repository is None or not after or before in (None, after):
         return []
     try:
         with borrowed(repository, workspace.environment) as git:

@@ -72,7 +72,7 @@ class KeptTree(NamedTuple):
     omitted: frozenset[str] = frozenset()
     """Existing paths that the snapshot omits, as named in its event."""
     head: str | None = None
-    """The commit that was checked out."""
+    """The commit that was checked out; empty before the first commit, None if unknown."""
     restore: f.RestoreStarted | None = None
     """The restore that produced these contents."""
     left: frozenset[str] = frozenset()
@@ -166,7 +166,7 @@ class Moments:
         if git is None and is_end and self._runs[of]:
             git = self._runs[of][-1].git_after
         left = frozenset(one.path for one in event.left_out)
-        head = git.head if git else None
+        head = (git.head or "") if git else None
         writers = self._writers(is_end=is_end)
         self._add(KeptTree(event.snapshot, of, writers, omitted=left, head=head))
 
@@ -187,7 +187,7 @@ class Moments:
         self._running.add(writer)
         self._since = {*self._running}
         if self.all and self._runs[writer] and (git := self._runs[writer][0].git_before):
-            self.all[-1] = self.all[-1]._replace(head=git.head)
+            self.all[-1] = self.all[-1]._replace(head=git.head or "")
 
     def _writers(self, *, is_end: bool = False) -> Writers:
         """Return the possible authors of changes since the last point in time."""

@@ -70,6 +70,23 @@ def ask(folder: Path) -> Ask:
     return answer
 
 
+def test_a_restore_hides_no_commit_and_adds_none(loop: Loop, done: Run) -> None:
+    """The commits before an iteration are those since the last known one, not all."""
+    loop.iterate(a="one")
+    loop.iterate(a="two")
+    done("rollback", "iter:1", "--files", "--yes")
+    loop.append(b="by a person")
+    loop.iterate(a="three")
+    assert loop.changed(3)["commits"] == []
+    done("rollback", "iter:1", "--files", "--yes")
+    git(loop.folder, "add", "-A")
+    git(loop.folder, "commit", "-qm", "mine")
+    done("undo", "--yes")
+    loop.append(b="again")
+    loop.iterate(a="four")
+    assert loop.changed(4)["commits"] == ["mine"]
+
+
 def test_what_was_done_between_two_iterations_is_of_neither(loop: Loop, ask: Ask) -> None:
     """A commit, an uncommitted edit, a switch of branches and a stash are outside."""
     folder = loop.folder
