@@ -114,11 +114,14 @@ def _lines(found: WhyAnswer) -> Iterator[str]:
     if found.phase:
         yield from _text("phase", found.phase)
     if found.prompt:
-        yield from _text("prompt", " ".join(found.prompt.split())[:400])
+        label = "prompt" if found.phase else "goal"
+        yield from _text(label, " ".join(found.prompt.split())[:400])
     for run in found.runs:
         models = f" with {', '.join(run.models)}" if run.models else ""
         session = f", session {run.session}" if run.session else ""
-        yield from _text("agent", f"{run.agent or 'a command'}{models}{session}")
+        yield from _text(
+            "agent", f"{run.agent or run.command or 'a command'}{models}{session}"
+        )
     for check in found.gates:
         came = "passed" if check.passed else f"failed with exit code {check.exit_code}"
         yield from _text("gate", f"{check.phase}, attempt {check.attempt}: {came}")

@@ -231,9 +231,10 @@ def _print_summary(
     standing = dict(standing_told(sprint, found, action))
     spent = sprint.knowledge.spent
     is_known = usage(spent, duration_ms=spent.duration_ms)
+    no_cost = ["no cost reported"] if spent.cost_usd is None else []
     said = SummaryTexts(
         time=_time(sprint.document, work_ended(found.run) if found.run else None),
-        cost=", ".join(spent_said(spent)) if is_known else "",
+        cost=", ".join([*spent_said(spent), *no_cost]) if is_known else "",
         why=standing.get("stopped") or standing.get("why"),
         left=left_words(left.paths, left.count) if (left := found.left_out) else "",
         tree=found.work_tree or "",

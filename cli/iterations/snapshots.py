@@ -270,7 +270,7 @@ def files_changed_in(
 @typed.flag("--files", "with_files", help="List its files.")
 @with_reading
 def show_files(number: int, with_files: bool, reading: ReadOptions) -> None:
-    """Print an iteration's history, its snapshot and the saved files.
+    """Print an iteration's result and its snapshot; --files lists the saved files.
 
     Examples: sprintlog show iteration 3 --files
 
@@ -297,4 +297,5 @@ def show_files(number: int, with_files: bool, reading: ReadOptions) -> None:
     if lines:
         own = f"sprintlog show iteration {number} --files"
         more = "" if with_files else f"; its files: `{own}`"
-        hint(f"its judgement: `sprintlog report {number}`{more}")
+        events = f"its events: `sprintlog log --iteration {number}`"
+        hint(f"{events}; its judgement: `sprintlog report {number}`{more}")

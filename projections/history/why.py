@@ -80,6 +80,8 @@ class AgentRunAnswer(Struct, frozen=True):
     models: tuple[str, ...]
     session: str | None
     prompt_sha256: str | None
+    command: str | None = None
+    """The command of a run in another loop, or of the fallback."""
 
 
 class WhyAnswer(Struct, frozen=True):
@@ -333,7 +335,8 @@ def _runs(workspace: Workspace, told: list[Told], number: int) -> Iterator[Agent
             stream = session_stream(event.agent, own) if own and event.agent else None
             known = stream is not None and workspace.log.version(stream)
             name = session_of(stream) if known and stream else own
-            yield AgentRunAnswer(event.agent, event.models, name, event.prompt_sha256)
+            digest = event.prompt_sha256
+            yield AgentRunAnswer(event.agent, event.models, name, digest, event.command)
 
 
 def _gates(told: list[Told], phase: str, since: int) -> Iterator[GateRunAnswer]:

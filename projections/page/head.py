@@ -152,7 +152,10 @@ def _figures(facts: SprintFacts) -> Iterator[Markup]:
     yield _figure("agents at work", took(spent), more)
     yield _figure("tokens", tokens(spent))
     unknown = getattr(spent, "runs_without_cost", 0) + getattr(spent, "runs_cut_short", 0)
-    more = f"at least: {counted(unknown, 'run')} did not say" if unknown else None
+    runs_without = counted(unknown, "run")
+    more = f"not reported by {runs_without}" if unknown else None
+    if unknown and cost(spent) is not None:
+        more = f"at least: {runs_without} did not report it"
     yield _figure("cost", money(cost(spent)), more)
 
 

@@ -96,6 +96,7 @@ export interface AgentRunAnswer {
   models: string[];
   session: string | null;
   prompt_sha256: string | null;
+  command?: string | null;
 }
 
 /** An alert about a metric that has worsened. */
