@@ -356,7 +356,7 @@ def _gates(told: list[Told], phase: str, since: int) -> Iterator[GateRunAnswer]:
 
 
 def _approvals(told: list[Told], phase: str) -> Iterator[ApprovalAnswer]:
-    """Yield the approvals that added a phase, or its ancestor, to the plan."""
+    """Yield the approvals that added a phase, or an ancestor of it, to the plan."""
     decided: Told | None = None
     for recorded, event in told:
         if isinstance(event, f.RequestDecided):

@@ -1,7 +1,7 @@
 """The identities of this machine and of processes.
 
-Process ids are reused, so a process is identified by its id, its start time and its
-machine's boot.
+Process ids are reused, so a process is identified by its id, its start time and the boot id
+of its machine.
 """
 
 import os
