@@ -302,10 +302,7 @@ def retraction(
         lacks_some, best = after(best, entry.number, found, entry.version)
         if lacks_some != entry.is_incomplete:
             (incomplete if lacks_some else complete).append(entry.number)
+    anew = None if best is None else events.BestAnew(**asdict(best))
     return events.MeasurementRetracted(
-        number,
-        reason,
-        None if best is None else events.BestAnew(**asdict(best)),
-        tuple(complete),
-        tuple(incomplete),
+        number, reason, anew, tuple(complete), tuple(incomplete)
     )

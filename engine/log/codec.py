@@ -193,11 +193,7 @@ class Codec:
         return made
 
     def _decode_old(self, event: type[Event], shape: int, payload: str | bytes) -> Event:
-        today = upcast(
-            self._upcasts,
-            event.type,
-            msgspec.json.decode(payload, type=dict[str, Any]),
-            since=shape,
-            to=event.schema_version,
-        )
+        data = msgspec.json.decode(payload, type=dict[str, Any])
+        to = event.schema_version
+        today = upcast(self._upcasts, event.type, data, since=shape, to=to)
         return msgspec.convert(today, event)

@@ -32,12 +32,8 @@ def erase(
     """
     check_not_erasures(span.stream for span in spans)
     found = [measured(log, span) for span in spans]
-    event = PayloadErased(
-        reason,
-        tuple(spans),
-        payloads=sum(count for count, _ in found),
-        bytes=sum(size for _, size in found),
-    )
+    payloads, size = sum(count for count, _ in found), sum(size for _, size in found)
+    event = PayloadErased(reason, tuple(spans), payloads=payloads, bytes=size)
     said = new_event(event, at=at, actor=actor)
     return log.erase(spans, stream=STREAM, said=said)
 

@@ -124,16 +124,9 @@ class HookFile(NamedTuple):
         return found if found is not None and text is not None else None
 
     def _remember(self, text: str, spans: list[TextSpan], *, existed: bool) -> None:
-        memo = Remembered(
-            self.form.agent,
-            self.scope,
-            str(self.root),
-            self.below,
-            _digest(text),
-            [(start, end) for start, end in spans],
-            existed,
-            self.what,
-        )
+        place = self.form.agent, self.scope, str(self.root), self.below
+        ours = [(start, end) for start, end in spans]
+        memo = Remembered(*place, _digest(text), ours, existed, self.what)
         self.memory.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(self._memo, as_json(memo), mode=0o600)
 

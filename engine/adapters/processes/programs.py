@@ -216,12 +216,7 @@ def _result(ended: ProgramEnded, output: Output, seconds: float) -> GateResult:
     if notes:
         printed = [text.removesuffix("\n")] if text else []
         text = "\n".join([*printed, *map(note, notes), ""])
+    took, left = round(1000 * ended.seconds), ended.left_behind
     return GateResult(
-        exit_code,
-        ended.timed_out,
-        round(1000 * ended.seconds),
-        text,
-        output.bytes,
-        output.sha256,
-        ended.left_behind,
+        exit_code, ended.timed_out, took, text, output.bytes, output.sha256, left
     )

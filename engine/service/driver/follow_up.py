@@ -193,11 +193,7 @@ class FollowUp:
             return
         order = result_order(workspace, sprint, RestoreOrder(held.snapshot, held.iteration))
         done = in_place(
-            workspace,
-            driver.sprint_id,
-            order,
-            is_agreed=True,
-            envelope=self._driver.envelope(),
+            workspace, driver.sprint_id, order, is_agreed=True, envelope=driver.envelope()
         )
         if done.placed is not None:
             driver.tell(f"files  {done.placed.written} written in {order.into}/")

@@ -97,15 +97,9 @@ def _measured(
 
 def order_of(rules: MeasureRules, sprint: Sprint) -> MeasurementOrder:
     """Return the measurements that the rules require, with the sprint's custom metrics."""
-    return MeasurementOrder(
-        rules.reports,
-        rules.sources,
-        rules.runs,
-        rules.builds,
-        rules.timeout_seconds,
-        pointers(sprint),
-        own_names(sprint),
-    )
+    asked = rules.reports, rules.sources, rules.runs, rules.builds
+    own = pointers(sprint), own_names(sprint)
+    return MeasurementOrder(*asked, rules.timeout_seconds, *own)
 
 
 class Capturer:

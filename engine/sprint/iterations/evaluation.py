@@ -250,21 +250,10 @@ class Judged(LoopHistory):
         if chosen.number not in by_number or chosen.final not in by_number:
             return None
         rules = self.tracker.rules_at(version)
+        best, final = by_number[chosen.number], by_number[chosen.final]
         if chosen.is_chosen:
-            return chosen_by_a_person(
-                by_number[chosen.number],
-                by_number[chosen.final],
-                known,
-                chosen.reason,
-                rules=rules,
-            )
-        return describe(
-            by_number[chosen.number],
-            by_number[chosen.final],
-            known,
-            rules=rules,
-            off_path=self.off_path(),
-        )
+            return chosen_by_a_person(best, final, known, chosen.reason, rules=rules)
+        return describe(best, final, known, rules=rules, off_path=self.off_path())
 
     def _in_one_scan(self) -> Fetch:
         found = self._events.all(f.IterationMeasured)

@@ -59,14 +59,9 @@ class ScheduleRetry(Command, frozen=True):
             raise RefusedError(
                 f"next_retry_at: {until} is not in the future", field="until"
             )
+        row = _in_row(sprint.plan, phase, iteration) + 1
         event = RetryScheduled(
-            phase,
-            until,
-            self.why,
-            waits_for,
-            self.said_by,
-            _in_row(sprint.plan, phase, iteration) + 1,
-            iteration,
+            phase, until, self.why, waits_for, self.said_by, row, iteration
         )
         return [event]
 

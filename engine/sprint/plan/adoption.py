@@ -259,13 +259,8 @@ class AdoptEdit(Command, frozen=True):
                 "a document",
                 command="adopt",
             )
-        adopted = EditAdopted(
-            observed.path,
-            self.edit,
-            observed.digest,
-            tuple(adopting.done),
-            tuple(adopting.left),
-        )
+        done, left = tuple(adopting.done), tuple(adopting.left)
+        adopted = EditAdopted(observed.path, self.edit, observed.digest, done, left)
         return [*adopting.events, adopted]
 
 

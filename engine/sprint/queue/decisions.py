@@ -71,13 +71,8 @@ class ApproveRequest(Command, frozen=True):
             )
         given = {"prompt": prompt, "model": model}
         node = {name: value for name, value in given.items() if value is not None}
-        came = InjectPhases(
-            [node] if self.nodes is None else self.nodes,
-            where,
-            asked.id_prefix,
-            self.sources,
-            is_new=True,
-        )
+        nodes = [node] if self.nodes is None else self.nodes
+        came = InjectPhases(nodes, where, asked.id_prefix, self.sources, is_new=True)
         return [event, *came.decide(sprint, at)]
 
 

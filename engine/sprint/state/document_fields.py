@@ -120,11 +120,8 @@ def hooks_of(document: dict[str, Any]) -> list[Hook]:
         identity = text_of(hook, "id")
         if identity is None or hook.get("enabled") is False or identity in found:
             continue
-        found[identity] = Hook(
-            identity,
-            text_of(hook, "workflow"),
-            text_of(hook, "prompt"),
-            text_of(hook, "command"),
-            hook.get("parallel") is True,
-        )
+        actions = (text_of(hook, name) for name in ("workflow", "prompt", "command"))
+        workflow, prompt, command = actions
+        is_parallel = hook.get("parallel") is True
+        found[identity] = Hook(identity, workflow, prompt, command, is_parallel)
     return list(found.values())

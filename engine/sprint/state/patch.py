@@ -144,12 +144,8 @@ def _diff_lists(old: list[Any], new: list[Any], path: str, out: list[Operation])
     for _, old_from, old_to, new_from, new_to in matcher.get_opcodes():
         paired = min(old_to - old_from, new_to - new_from)
         for offset in range(paired):
-            _diff(
-                old[head + old_from + offset],
-                new[head + new_from + offset],
-                f"{path}/{old_from + offset + shift}",
-                out,
-            )
+            before, after = old[head + old_from + offset], new[head + new_from + offset]
+            _diff(before, after, f"{path}/{old_from + offset + shift}", out)
         for _ in range(old_from + paired, old_to):
             out.append({"op": "remove", "path": f"{path}/{old_from + paired + shift}"})
         for index in range(head + new_from + paired, head + new_to):
