@@ -213,14 +213,9 @@ class SavedStates(Generic[State]):
         drop: Collection[int] = (),
     ) -> None:
         if self._kept is not None:
-            self._kept.save(
-                stream,
-                version,
-                packed,
-                format_=self._reading.format,
-                drop=drop,
-                unless=partial(was_erased_since, self._log, since),
-            )
+            unless = partial(was_erased_since, self._log, since)
+            form = self._reading.format
+            self._kept.save(stream, version, packed, format_=form, drop=drop, unless=unless)
 
     def _hash(self, stream: str, version: int) -> bytes | None:
         return self._log.hash_of(stream, version)

@@ -77,13 +77,9 @@ class KeptReading(Generic[ReadingT]):
         """Store a reading, unless events were erased since this object was created."""
         version = reading.version
         data = self._hash(version) + msgspec.msgpack.encode(reading)
-        self._log.checkpoints.save(
-            self._key,
-            version,
-            sealed(data),
-            format_=self._format,
-            unless=partial(was_erased_since, self._log, self._since),
-        )
+        unless = partial(was_erased_since, self._log, self._since)
+        kept, form = self._log.checkpoints, self._format
+        kept.save(self._key, version, sealed(data), format_=form, unless=unless)
 
     def _versions(self) -> list[int]:
         return self._log.checkpoints.versions(self._key, format_=self._format)

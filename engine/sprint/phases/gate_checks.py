@@ -255,13 +255,9 @@ def _started(node: Node, event: f.GateStarted, plan: Plan, at: str) -> None:
 
 def _was_checked(node: Node, event: f.GateChecked, plan: Plan, at: str) -> None:
     _take_up(plan, node, at)
-    gates.track(
-        node,
-        max(event.attempt, 0),
-        gates.verdict_of(event),
-        last_output=event.output,
-        last_exit_code=event.exit_code,
-    )
+    attempts, verdict = max(event.attempt, 0), gates.verdict_of(event)
+    last = {"last_output": event.output, "last_exit_code": event.exit_code}
+    gates.track(node, attempts, verdict, **last)
 
 
 def _interrupted(node: Node, event: f.GateInterrupted, plan: Plan, at: str) -> None:
