@@ -128,12 +128,8 @@ def create(
 
             document = loop_fields(run.workspace)
             place = place if sprint_dir is not None else None
-        command = CreateSprint(
-            document,
-            place,
-            (source_of(location, plan, content),) if plan else (),
-            max_iterations,
-        )
+        sources = (source_of(location, plan, content),) if plan else ()
+        command = CreateSprint(document, place, sources, max_iterations)
         arguments = {"id": new_id, "plan": document, "max": max_iterations}
         with naming(str(plan), only_fields=True) if plan else nullcontext():
             outcome = run.handle_with(command, arguments, sprint_id=new_id)

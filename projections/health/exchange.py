@@ -32,7 +32,6 @@ from ..state_files.journal_file import JournalFile
 from ..state_files.loop_place import files_of_loop
 from ..state_files.refresh import ProjectedFile, Refreshed
 from ..state_files.sprint_file import SprintFile, render
-from ..views.events import filled
 from ..workspace import Workspace
 
 EVENTS_A_HAND = 512
@@ -220,9 +219,18 @@ def problem_of(recorded: RecordedEvent) -> str | None:
     """Return the reason why a log would not accept an event, or None."""
     try:
         event = None if recorded.payload is None else catalogue.CODEC.decode(recorded)
-        payload = b"{}" if recorded.payload is None else recorded.payload
-        most = PAYLOAD_BYTES_MAX if event is None else event.payload_bytes_max
-        checked = filled(NewEvent, recorded, payload=payload, payload_bytes_max=most)
+        checked = NewEvent(
+            type=recorded.type,
+            payload=b"{}" if recorded.payload is None else recorded.payload,
+            at=recorded.at,
+            actor=recorded.actor,
+            schema_version=recorded.schema_version,
+            correlation_id=recorded.correlation_id,
+            causation_id=recorded.causation_id,
+            payload_bytes_max=PAYLOAD_BYTES_MAX
+            if event is None
+            else event.payload_bytes_max,
+        )
         check_limits(
             recorded.stream, [checked], key=recorded.key, key_digest=recorded.key_digest
         )
