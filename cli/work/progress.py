@@ -7,6 +7,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.service.agent_sessions.at_work import others_at_work
 from sprintlog.engine.service.lost_runs import is_alive
 from sprintlog.engine.service.streams.evaluation import Judged, evaluate
 from sprintlog.engine.sprint.agent.actions import COMPLETE, DONE, STOP, WAIT, Action
@@ -23,7 +24,7 @@ from sprintlog.engine.sprint.state.document_fields import (
     mapping_of,
 )
 from sprintlog.engine.sprint.state.queue import counts
-from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.sprint import Sprint, open_iteration
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PASSED, PENDING
@@ -152,7 +153,7 @@ def status_blocks(
         goal,
         _files_lines(sprint) if judged is None else standing_lines(judged),
         _folded(spent),
-        [*_lost_runs(sprint), *_needs(sprint)],
+        [*_measures(workspace, sprint), *_lost_runs(sprint), *_needs(sprint)],
         [*budget_lines(x for x in budgets if said(x) not in "".join(head))],
         _folded([f"files: {left_words(left.paths, left.count)}"] if left else []),
         [*more(judged)] if more is not None and judged is not None else [],
@@ -260,6 +261,14 @@ def _needs(sprint: Sprint) -> Iterator[str]:
     if queued := counts(sprint.queue):
         said = ", ".join(f"{number} {_QUEUED.get(x, x)}" for x, number in queued.items())
         yield f"queue: {said}  (`sprintlog queue list`)"
+
+
+def _measures(workspace: Workspace, sprint: Sprint) -> Iterator[str]:
+    """Yield a line for each process that measures the sprint's last, ended iteration."""
+    ended = open_iteration(sprint.plan) is None and sprint.plan.iteration
+    for work in others_at_work(workspace.location):
+        if ended and (work.sprint, work.iteration) == (sprint.id, ended):
+            yield visible(f"at work: {work.words}, since {times.when(work.since)}")
 
 
 def _lost_runs(sprint: Sprint) -> Iterator[str]:

@@ -13,7 +13,7 @@ from sprintlog.engine.adapters.git.untrusted import RepositoryState, repository_
 from sprintlog.engine.command import Command
 from sprintlog.engine.errors import NotFoundError, RefusedError, SprintlogError
 from sprintlog.engine.service import wrap
-from sprintlog.engine.service.agent_sessions.at_work import working
+from sprintlog.engine.service.agent_sessions.at_work import begin_iteration, working
 from sprintlog.engine.service.agent_sessions.ran import AgentRunEnded
 from sprintlog.engine.service.driver import spooled_runs
 from sprintlog.engine.service.place.anchor import follow
@@ -221,7 +221,10 @@ class _Recorded:
         run = AgentRunEnded(self._work, self._since, is_only, agent, self._heard.calls)
         compare_sessions(self._workspace, run, self._tell, actor=self._actor)
         if self._asked.measure is not None and number is not None:
-            self._measure(sprint_id, number)
+            words = f"the measure of iteration {number}"
+            with working(location, words, now=from_milliseconds(wall_clock())):
+                begin_iteration(location, sprint_id, number)
+                self._measure(sprint_id, number)
         self._settle(sprint_id)
 
     def _following(self, do: Callable[[], T]) -> T:
