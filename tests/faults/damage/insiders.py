@@ -131,11 +131,11 @@ EDITS: dict[str, Callable[[list[Row]], list[Row]]] = {
     "swapped": swapped,
     "end cut off": cut,
     "another log in its place": replaced,
-    "payload taken out without a word": silenced,
+    "payload removed without a record": silenced,
 }
 ATTACKS = [
     *((name, False) for name in EDITS),
-    *((f"{name}, hashes made to fit", True) for name in EDITS),
+    *((f"{name}, hashes recomputed", True) for name in EDITS),
 ]
 
 

@@ -42,7 +42,7 @@ def test_what_fits_is_found_by_nothing_beside_the_log(
     detected.
     """
     for name, (alone, file, _, _) in found.items():
-        is_found = "fit" not in name or "without a word" in name
+        is_found = "recomputed" not in name or "without a record" in name
         assert (file == "found") is is_found, name
         assert (alone == file) is (name != "end cut off"), name
 
