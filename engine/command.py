@@ -102,7 +102,7 @@ def decided(
     if isinstance(decide, Command):
         for name in _NEVER_EMPTY if decide.stream == Command.stream else ():
             if isinstance(text := getattr(decide, name, None), str) and not text.strip():
-                raise InvalidInputError("is empty", field=name, hint="give a text")
+                raise InvalidInputError("is empty", field=name, hint="specify a text")
         return decide.decide(state, at)
     return decide(state, at)
 
@@ -114,7 +114,7 @@ def check_types(command: Command) -> None:
     this function should be called only after a decision has failed.
     """
     kind = type(command).__name__
-    hint = f"`sprintlog schema commands` has the fields of {kind}"
+    hint = f"run `sprintlog schema commands` to see the fields of {kind}"
     said: dict[str, Any] = {"type": command.name()}
     for name, value in asdict(command).items():
         try:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-RESCUE = "`sprintlog doctor --salvage FOLDER` saves what is sound, or restore a backup"
+RESCUE = "use `sprintlog doctor --salvage FOLDER` to save the events, or restore a backup"
 """The hint for a damaged log."""
 
 
@@ -92,7 +92,7 @@ class ConflictError(SprintlogError):
     ) -> None:
         super().__init__(
             f"stream {stream} is at version {actual}, expected {expected}",
-            hint=hint or "read the sprint again and decide again",
+            hint=hint or "reload the sprint and repeat the decision",
             stream=stream,
             expected=expected,
             actual=actual,
@@ -106,7 +106,7 @@ class KeyConflictError(SprintlogError):
 
     def __init__(self, *, key: str, position: int) -> None:
         super().__init__(
-            f"key {key!r} was already used at position {position} for another command",
+            f"key {key!r} was already used at position {position} for a different command",
             hint="use a new key for a new command",
             key=key,
             position=position,

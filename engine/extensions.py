@@ -22,7 +22,7 @@ GROUPS = {
     "notifier": "sprintlog.notifiers",
 }
 """Each kind of extension, and the entry point group in which packages declare it."""
-HINT = "`sprintlog extensions list` lists installed extensions"
+HINT = "run `sprintlog extensions list` to list the installed extensions"
 
 
 class Extension(NamedTuple):
@@ -88,7 +88,7 @@ def find(kind: str, name: str) -> Extension:
     if len(found) > 1:
         packages = " and ".join(one.package for one in found)
         raise ExtensionError(
-            f"{kind} {name} is in {packages}", hint=f"remove one of them; {HINT}"
+            f"{kind} {name} is provided by {packages}", hint=f"remove one of them; {HINT}"
         )
     return found[0]
 
@@ -119,7 +119,7 @@ def named(extension: Extension) -> Iterator[None]:
         said = " ".join(str(error).split())[:200]
         raise ExtensionError(
             f"{extension.described()} failed: {type(error).__name__}: {said}",
-            hint="nothing was recorded; SPRINTLOG_DEBUG=1 shows where",
+            hint="nothing was recorded; set SPRINTLOG_DEBUG=1 to see the traceback",
             extension=extension.described(),
         ) from error
 

@@ -147,7 +147,9 @@ def checked_url(url: str) -> SplitResult:
     if parts.scheme not in ("http", "https") or not parts.hostname or not is_plain:
         raise InvalidInputError(f"invalid http:// or https:// address {url[:80]!r}")
     if parts.username or parts.password or parts.fragment:
-        raise InvalidInputError("the address must not have a user, password or #part")
+        raise InvalidInputError(
+            "the address must not contain a user, a password or a #fragment"
+        )
     return parts
 
 
@@ -159,9 +161,9 @@ def key_of(secret: str) -> bytes:
         key = b""
     if not secret.startswith(SECRET_PREFIX) or len(key) < SECRET_BYTES_MIN:
         raise InvalidInputError(
-            f"invalid webhook secret: must be {SECRET_PREFIX} and at least "
+            f"invalid webhook secret: must be {SECRET_PREFIX} followed by at least "
             f"{SECRET_BYTES_MIN} bytes in Base64",
-            hint="`echo whsec_$(openssl rand -base64 24)` makes one",
+            hint="run `echo whsec_$(openssl rand -base64 24)` to create one",
         )
     return key
 

@@ -18,7 +18,7 @@ _ROOT = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 NAMES = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 """The encoding of names and its error handler, as in `os.fsencode`."""
 _LINK = "it is a link, which is not followed"
-NO_FOLDER = "a parent is not a folder, or a link, which is not followed"
+NO_FOLDER = "a parent is not a folder, or is a link, which is not followed"
 _IGNORABLE = frozenset(
     "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
     "\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
@@ -185,7 +185,7 @@ def read_text(root: Path, path: str) -> str:
             with open(file, "rb", closefd=False) as reading:
                 content = reading.read(TEXT_BYTES_MAX + 1)
     except FileNotFoundError as error:
-        raise NotFoundError(f"{path}: there is no such file", file=path) from error
+        raise NotFoundError(f"{path}: no such file", file=path) from error
     except OSError as error:
         link = (root / path).is_symlink()
         said = (

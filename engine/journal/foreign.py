@@ -123,8 +123,8 @@ _STATUS = frozenset({"status", "indicator", "elapsed_seconds", "last_output", "t
 _SHOWN_MAX = 5
 
 ELSEWHERE = (
-    "`sprintlog journal open --place .ralph/journal.json` puts ours elsewhere; "
-    "so does SPRINTLOG_JOURNAL"
+    "use `sprintlog journal open --place .ralph/journal.json` or set SPRINTLOG_JOURNAL to "
+    "choose another file"
 )
 """The hint shown if the journal's path contains another tool's file."""
 FIRST_SCHEMA = (1, 0)
@@ -161,7 +161,7 @@ def stranger(data: object) -> str | None:
     if {"status", "indicator"} <= names <= _STATUS:
         return "the status file of a running loop"
     shown = ", ".join(sorted(name[:40] for name in names)[:_SHOWN_MAX])
-    return f"not a journal but a file of another tool, with {shown}"
+    return f"not a journal but a file of another tool with the keys {shown}"
 
 
 def check_no_stranger(content: bytes, place: str) -> None:
@@ -171,9 +171,11 @@ def check_no_stranger(content: bytes, place: str) -> None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         found = "no JSON"
     if found is None:
-        hint = f"`sprintlog import journal {place}` takes it in, then repeat this"
+        hint = f"run `sprintlog import journal {place}`, then repeat the command"
         raise RefusedError(
-            f"{place} already exists, a journal of another tool", hint=hint, file=place
+            f"{place} already exists and is a journal of another tool",
+            hint=hint,
+            file=place,
         )
     raise RefusedError(f"{place} already exists: {found}", hint=ELSEWHERE, file=place)
 

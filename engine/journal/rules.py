@@ -96,11 +96,11 @@ class RecordEntry(JournalCommand, frozen=True):
         )
         parts.check(entry, "entry")
         if entry.id != entry_id(entry.prd_id, entry.iteration):
-            why = "does not follow from the PRD and the iteration; leave it out"
+            why = "does not follow from the PRD and the iteration; omit it"
             raise parts.refuse("entry.id", f"{entry.id[:60]} {why}")
         if entry.id in journal.entries:
-            why = "is recorded already, and an entry is never replaced"
-            hint = "give the iteration it is of; --key makes a command safe to repeat"
+            why = "is already recorded, and an entry is never replaced"
+            hint = "specify the iteration; use --key to make a command safe to repeat"
             raise parts.refuse("entry.id", f"{entry.id} {why}", hint)
         for index, observation in enumerate(entry.observations):
             if observation.related_learning_id:
@@ -122,7 +122,7 @@ class AddLearning(JournalCommand, frozen=True):
         if source and source not in journal.entries:
             raise NotFoundError(
                 f"learning.source_entry_id: there is no entry {source[:60]}",
-                hint="`sprintlog journal entry list` lists them",
+                hint="run `sprintlog journal entry list` to list the entries",
                 field="learning.source_entry_id",
             )
         if self.observation:
@@ -258,10 +258,10 @@ def _check_link(journal: Journal, source: str, observation: int) -> None:
     count = journal.entries.get(source, 0)
     if not 1 <= observation <= count:
         why = f"{source or 'no entry'} has no observation {observation}; it has {count}"
-        hint = "they are counted from 1; `sprintlog journal entry show ENTRY` numbers them"
+        hint = "run `sprintlog journal entry show ENTRY` to see the numbers"
         raise parts.refuse("observation", why, hint)
     if observation in journal.linked.get(source, ()):
-        why = f"{observation} of {source} names a learning already"
+        why = f"{observation} of {source} already has a learning"
         raise parts.refuse("observation", why)
 
 

@@ -78,7 +78,7 @@ class Journal(msgspec.Struct):
         if learning_id not in self.learnings:
             raise NotFoundError(
                 f"{field}: there is no learning {learning_id[:60]}",
-                hint="`sprintlog journal learning list` lists them",
+                hint="run `sprintlog journal learning list` to list the learnings",
                 field=field,
             )
 

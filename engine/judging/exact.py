@@ -7,8 +7,8 @@ are equal.
 from fractions import Fraction
 
 HOW_TO_MEASURE = (
-    "`sprintlog wrap --measure CMD -- COMMAND` measures each run, "
-    "`sprintlog iteration end --metric NAME=VALUE` one"
+    "use `sprintlog wrap --measure CMD -- COMMAND` to measure each run, or `sprintlog "
+    "iteration end --metric NAME=VALUE` to record a value"
 )
 """The hint if no iteration was measured."""
 BY_EXIT_CODE = (

@@ -58,7 +58,7 @@ def check_value(name: str, value: object) -> int | float:
     """Return the value of a metric; raise `RefusedError` if it is not a valid number."""
     number = check_number(name, value)
     if abs(number) > VALUE_MAX:
-        raise refused(name, value, f"is out of range: -{VALUE_MAX} to {VALUE_MAX}")
+        raise refused(name, value, f"is out of range (-{VALUE_MAX} to {VALUE_MAX})")
     return number
 
 
@@ -88,7 +88,7 @@ def change_metrics(
             continue
         for part in change:
             if part not in OwnMetric.__struct_fields__[1:]:
-                raise RefusedError(f"a metric has no {part[:40]!r}", field=name[:40])
+                raise RefusedError(f"a metric has no field {part[:40]!r}", field=name[:40])
         said = {part: _said(part, value) for part, value in change.items()}
         found[name] = structs.replace(found.get(name, OwnMetric(name)), **said)
     return tuple(found.values())
@@ -104,7 +104,7 @@ def check_own_metrics(metrics: Sequence[OwnMetric], taken: frozenset[str]) -> No
     """Raise `RefusedError` for invalid declarations; `taken` lists the reserved names."""
     if len(metrics) > METRICS_MAX:
         raise RefusedError(
-            f"{len(metrics)} custom metrics: at most {METRICS_MAX} are allowed"
+            f"at most {METRICS_MAX} custom metrics are allowed, not {len(metrics)}"
         )
     seen: set[str] = set()
     for one in metrics:
@@ -123,12 +123,14 @@ def check_own_metrics(metrics: Sequence[OwnMetric], taken: frozenset[str]) -> No
 def _check_name(name: str, taken: frozenset[str]) -> None:
     if not NAME.fullmatch(name):
         raise RefusedError(
-            f"invalid metric name {name[:40]!r}: at most 64 small letters, digits and _, "
-            "beginning with a letter",
+            f"invalid metric name {name[:40]!r}: must be at most 64 lowercase letters, "
+            "digits and _, starting with a letter",
             field=name[:40],
         )
     if name in taken:
-        raise RefusedError(f"{name} is the name of another metric or part", field=name)
+        raise RefusedError(
+            f"the name {name} is already used for another metric or part", field=name
+        )
 
 
 def _check_one(one: OwnMetric) -> None:
@@ -136,11 +138,11 @@ def _check_one(one: OwnMetric) -> None:
     if one.better is not None:
         check_word(f"{name}: better", one.better, DIRECTIONS, field=name)
     if not isinstance(one.weight, float) or not 0 <= one.weight <= 1:
-        raise refused(name, one.weight, "is out of range for a weight: 0 to 1")
+        raise refused(name, one.weight, "is out of range for a weight (0 to 1)")
     if one.weight and one.better is None:
         raise RefusedError(
-            f"{name} cannot weigh {one.weight:g}: whether higher or lower is better is not "
-            "known",
+            f"{name} cannot weigh {one.weight:g}: it is not known whether higher or lower "
+            "is better",
             field=name,
             hint="add --better higher or --better lower",
         )
@@ -151,7 +153,7 @@ def _check_one(one: OwnMetric) -> None:
         and len(one.pointer) <= POINTER_CHARS_MAX
         and POINTER.fullmatch(one.pointer)
     ):
-        raise refused(name, one.pointer, "is not a JSON pointer, like /latency/p95")
+        raise refused(name, one.pointer, "is not a JSON pointer such as /latency/p95")
 
 
 def refused(name: str, value: object, why: str) -> RefusedError:
@@ -264,7 +266,7 @@ def _flat(given: Mapping[str, object]) -> Mapping[str, object]:
         return given
     rest = {name: value for name, value in given.items() if name != "own"}
     if twice := sorted(rest.keys() & own.keys()):
-        raise RefusedError(f"{twice[0]} occurs twice", field=str(twice[0]))
+        raise RefusedError(f"{twice[0]} occurs more than once", field=str(twice[0]))
     return {**rest, **own}
 
 
@@ -272,7 +274,7 @@ def _declaring(name: str) -> str | None:
     """Return the command that declares a custom metric; None if its name is invalid."""
     if NAME.fullmatch(name) is None:
         return None
-    return f"`sprintlog iteration rules set --metric {name}` declares one"
+    return f"use `sprintlog iteration rules set --metric {name}` to declare one"
 
 
 def _checked(name: str, value: object) -> object:
@@ -282,10 +284,10 @@ def _checked(name: str, value: object) -> object:
         return value
     number = check_number(name, value)
     if name not in DECIMALS and number != int(number):
-        raise refused(name, value, "is a count: give a whole number")
+        raise refused(name, value, "must be a whole number")
     limit = 100 if name in PERCENTAGES else NUMBER_MAX
     if not 0 <= number <= limit:
-        raise refused(name, value, f"is out of range: 0 to {limit}")
+        raise refused(name, value, f"is out of range (0 to {limit})")
     return float(number) if name in DECIMALS else int(number)
 
 

@@ -71,7 +71,7 @@ def check_rules(rules: RulesSet) -> None:
     for name, weight in weights.items():
         if not 0 <= weight <= 1:
             raise RefusedError(
-                f"weight {name} {weight} is out of range: 0 to 1", field=name
+                f"weight {name}={weight} is out of range (0 to 1)", field=name
             )
     check_word(
         "policy progress_edits", rules.progress_edits, EDIT_POLICIES, field="progress_edits"
@@ -81,7 +81,7 @@ def check_rules(rules: RulesSet) -> None:
     if total != 1:
         said = ", ".join(f"{name} {weight}" for name, weight in weights.items())
         raise RefusedError(
-            f"the weights are {float(total):g} together, not 1: {said}", field="weights"
+            f"the weights add up to {float(total):g}, not 1: {said}", field="weights"
         )
     for name, (lowest, highest) in RANGES.items():
         value = getattr(rules.thresholds, name)
@@ -89,7 +89,7 @@ def check_rules(rules: RulesSet) -> None:
             continue
         if value is None or not lowest <= value <= highest:
             raise RefusedError(
-                f"threshold {name} {value} is out of range: {lowest} to {highest}",
+                f"threshold {name}={value} is out of range ({lowest} to {highest})",
                 field=name,
             )
     check_own_metrics(rules.metrics, TAKEN)
@@ -101,13 +101,13 @@ def _check_loop(loop: LoopRules) -> None:
     )
     if loop.on_regression == ROLLBACK and not loop.keeps_files:
         raise RefusedError(
-            "an automatic rollback needs the files of the iterations",
+            "an automatic rollback requires the iterations' files",
             hint="add --snapshot, or choose another --on-regression",
             field="on_regression",
         )
     if not 0 <= loop.rollbacks_max <= ROLLBACKS_MOST:
         raise RefusedError(
-            f"rollbacks-max {loop.rollbacks_max} is not allowed: 0 to {ROLLBACKS_MOST}",
+            f"rollbacks-max {loop.rollbacks_max} is out of range (0 to {ROLLBACKS_MOST})",
             field="rollbacks_max",
         )
     measure = loop.measure
@@ -115,7 +115,8 @@ def _check_loop(loop: LoopRules) -> None:
         return
     if not (measure.runs or measure.builds or measure.reports or measure.sources):
         raise RefusedError(
-            "nothing to measure: name the command's report with --report", field="measure"
+            "nothing to measure: specify the command's report with --report",
+            field="measure",
         )
     if not 0 < measure.timeout_seconds < math.inf:
         raise RefusedError(
@@ -131,7 +132,7 @@ def _limit(name: str, value: float | None) -> float | None:
     if name not in COUNTS:
         return float(value)
     if value != int(value):
-        raise RefusedError(f"threshold {name} {value} is not a whole number", field=name)
+        raise RefusedError(f"threshold {name}={value} must be a whole number", field=name)
     return int(value)
 
 

@@ -242,10 +242,13 @@ def check_limits(
     if key is not None:
         _check_text("key", key, NAME_CHARS_MAX)
     if key_digest is not None and (key is None or not 0 < len(key_digest) <= 64):
-        raise InvalidInputError("belongs to a key, 1 to 64 bytes", field="key_digest")
+        raise InvalidInputError(
+            "requires a key and must have 1 to 64 bytes", field="key_digest"
+        )
     if not 0 < len(new_events) <= APPEND_EVENTS_MAX:
         raise InvalidInputError(
-            f"an append holds 1 to {APPEND_EVENTS_MAX} events, not {len(new_events)}",
+            f"an append must contain 1 to {APPEND_EVENTS_MAX} events, not "
+            f"{len(new_events)}",
             field="events",
         )
     if len(new_events) > HASHED_ALONE_MAX:
@@ -273,7 +276,7 @@ def check_limits(
             hashes.hash_much()
         if size > size_max or size > DOCUMENT_BYTES_MAX:
             raise InvalidInputError(
-                f"{new_event.type} holds {size} bytes, at most "
+                f"{new_event.type} has {size} bytes; at most "
                 f"{min(size_max, DOCUMENT_BYTES_MAX)} are allowed",
                 field="payload",
             )
@@ -293,7 +296,7 @@ def check_moment(at: str, *, field: str = "at") -> None:
     """Raise `InvalidInputError` unless the time is in the log's format."""
     if not _is_moment(at):
         raise InvalidInputError(
-            "must be a moment in UTC such as 2026-01-30T12:00:00Z", field=field
+            "must be a time in UTC such as 2026-01-30T12:00:00Z", field=field
         )
 
 

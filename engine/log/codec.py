@@ -149,14 +149,14 @@ class Codec:
         at, form, payload = row
         try:
             if type(at) is not str:
-                raise TypeError("the envelope is erased, too")
+                raise TypeError("the envelope is erased as well")
             decode, _ = self._readers.get(form) or self.reader(form)
             return decode(payload)  # type: ignore[no-any-return]
         except _UnknownError as error:
             raise NewerVersionError(
                 f"{error.args[0]}: a newer sprintlog is required",
                 position=position,
-                hint="the log was written by a newer sprintlog: upgrade this one",
+                hint="upgrade sprintlog",
             ) from error
         except DAMAGE as error:
             tag = form[0] if isinstance(form, tuple) else form
@@ -184,7 +184,7 @@ class Codec:
             return made
         event = self._known.get(tag) or self.events.get(tag)
         if event is None or shape > event.schema_version:
-            raise _UnknownError(f"{tag} version {shape} is not known here")
+            raise _UnknownError(f"{tag} version {shape} is not supported")
         if shape == event.schema_version:
             made = msgspec.json.Decoder(event).decode, event
         else:

@@ -291,8 +291,8 @@ def check_tag(tag: str) -> None:
     """Raise `InvalidInputError` unless the tag is valid for an extension event."""
     if len(tag) > TAG_CHARS_MAX or not TAG.fullmatch(tag):
         raise InvalidInputError(
-            f"invalid type of an extension {tag[:TAG_CHARS_MAX]!r}: must be x-, its owner "
-            f"and its name, like x-acme-deployed; at most {TAG_CHARS_MAX} characters",
+            f"invalid extension event type {tag[:TAG_CHARS_MAX]!r}: must be x-OWNER-NAME, "
+            f"for example x-acme-deployed, with at most {TAG_CHARS_MAX} characters",
             field="type",
         )
 

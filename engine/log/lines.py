@@ -76,7 +76,7 @@ def event_in(raw: bytes) -> tuple[RecordedEvent, bytes]:
     """Return a line's event, and the previous event's hash as stated in the line."""
     told = _line_of(raw)
     if told.previous is None:
-        raise ValueError("the hash of the event before is missing")
+        raise ValueError("the hash of the previous event is missing")
     return _event_of(told), bytes.fromhex(told.previous)
 
 
@@ -102,7 +102,7 @@ def read_lines(lines: Iterable[bytes], *, file: str) -> Iterator[RecordedEvent |
         yield _read_event(raw, number, file)
     else:
         raise InvalidInputError(
-            "the file is cut off: it ends without the line of the head",
+            "the file is truncated: the line of the head is missing",
             file=file,
             line=number + 1,
         )
@@ -115,13 +115,13 @@ def _check_header(raw: bytes, file: str) -> None:
         header = _header_of(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInputError(
-            "is not the header of a log's export", file=file, line=1
+            "is not the header of a log export", file=file, line=1
         ) from error
     if header.format != FORMAT:
         raise InvalidInputError(f"is not {FORMAT}", file=file, line=1, field="format")
     if header.format_version != FORMAT_VERSION:
         raise InvalidInputError(
-            f"is {header.format_version}, this sprintlog reads {FORMAT_VERSION}",
+            f"is {header.format_version}, but this sprintlog reads only {FORMAT_VERSION}",
             file=file,
             line=1,
             field="format_version",
@@ -129,11 +129,11 @@ def _check_header(raw: bytes, file: str) -> None:
         )
     if header.stream is not None:
         raise InvalidInputError(
-            f"it holds {header.stream} alone; only a whole log can be imported",
+            f"contains only {header.stream}; only a whole log can be imported",
             file=file,
             line=1,
             field="stream",
-            hint="`sprintlog store export` without --sprint writes all of it",
+            hint="run `sprintlog store export` without --sprint to export the whole log",
         )
     if raw != first_line():
         raise _changed(1, file)
@@ -181,7 +181,7 @@ def _read_end(raw: bytes, number: int, file: str) -> Head:
 
 def _changed(number: int, file: str) -> InvalidInputError:
     return InvalidInputError(
-        "is not as `sprintlog store export` writes it: it was changed or cut",
+        "differs from the output of `sprintlog store export`: it was changed or truncated",
         file=file,
         line=number,
     )

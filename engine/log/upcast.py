@@ -28,7 +28,7 @@ def check_upcasts(today: Mapping[str, int], upcasts: Upcasts) -> None:
     if missing := sorted(needed - upcasts.keys()):
         raise ValueError(f"no upcast from {missing}")
     if extra := sorted(upcasts.keys() - needed):
-        raise ValueError(f"upcast from a shape that never was: {extra}")
+        raise ValueError(f"upcast from an unknown shape: {extra}")
 
 
 def upcast(

@@ -66,13 +66,13 @@ def observed_edit(
         sprint_stream(name),
         version,
         of=f"sprint {name}",
-        hint="`sprintlog log --type edit-observed` lists them",
+        hint="run `sprintlog log --type edit-observed` to list the observed edits",
         file=PROGRESS,
     )
     if not edit.since:
         raise RefusedError(
             f"it is not known which version of {edit.path} was edited",
-            hint=f"their bytes are kept as edits/{edit.kept} in the log's folder",
+            hint=f"the edited bytes are stored as edits/{edit.kept} in the log's folder",
             command="adopt",
         )
     base = workspace.repository.at_version(name, edit.since).document

@@ -121,8 +121,9 @@ def _place(
     if stream is None:
         if point.form != "position":
             raise InvalidInputError(
-                f"{point.form}:{point.number} is a point in one sprint",
-                hint="among all sprints give position:N or a time, or name a --sprint",
+                f"{point.form}:{point.number} is a point in a single sprint",
+                hint="use position:N or a time for all sprints, or specify a sprint with "
+                "--sprint",
             )
         return point.number
     if session_of(stream) is not None:
@@ -148,7 +149,7 @@ def _in_session(
     if point.form != "position":
         raise InvalidInputError(
             f"{point.form} is a point of sprints, not of sessions",
-            hint="in a session give position:N, version:N or a time",
+            hint="use position:N, version:N or a time",
         )
     if is_first:
         return last_version(workspace.log, stream, position=point.number - 1) + 1

@@ -46,9 +46,8 @@ def fork(
     source = sprint_stream(source_id)
     if append_end(workspace.log, workspace.sprint(source_id), version) > version:
         raise RefusedError(
-            f"cannot fork from version {version}: it is inside one append, whose events "
-            "belong together",
-            hint="choose the version before or after that append (`sprintlog log`)",
+            f"cannot fork from version {version}: it is inside an atomic append",
+            hint="run `sprintlog log` and choose the version before or after that append",
             command="fork",
         )
     (last,) = workspace.log.read_stream(source, after=version - 1, until=version)
@@ -133,7 +132,7 @@ def _check_free(
         if not same:
             raise RefusedError(
                 f"sprint {name} already exists",
-                hint="give the fork another name",
+                hint="choose another name for the fork",
                 sprint=name,
                 command="fork",
             )

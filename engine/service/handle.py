@@ -99,7 +99,8 @@ def handle(
             service.take_in_spooled()
         return Handled(repository.take(state, appended.events, readable), appended.events)
     raise BusyError(
-        f"{repository.kind.name(name)} changed {TRIES_MAX} times while this was decided",
+        f"{repository.kind.name(name)} changed {TRIES_MAX} times while the command was "
+        "being decided",
         hint="nothing was recorded; repeat the command",
     )
 

@@ -99,8 +99,8 @@ def refuse_edits(action: Handling[Sprint]) -> None:
     if found.state == "edited":
         raise RefusedError(
             f"{found.problem}: nothing is recorded until it is resolved",
-            hint="`sprintlog rebuild` saves the edited file and writes ours; "
-            "`sprintlog adopt` then adopts it",
+            hint="run `sprintlog rebuild` to save the edited file and write a valid one, "
+            "then `sprintlog adopt` to adopt the edit",
             file=found.path,
             sprint=action.state.id,
         )
@@ -148,8 +148,9 @@ def check_worktree(action: Handling[Sprint], events: list[Event]) -> list[Event]
         return events
     where = shown_tree(action.service.location, sprint.knowledge.own_tree)
     raise RefusedError(
-        f"sprint {sprint.id} works in {where}: its gate would check other files here",
-        hint="run it there",
+        f"sprint {sprint.id} works in {where}, so its gate would check the wrong files "
+        "here",
+        hint="run the command there",
         sprint=sprint.id,
         command="gate",
     )

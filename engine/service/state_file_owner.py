@@ -57,7 +57,7 @@ def check_loop(service: Service, sprint: Sprint, loop_id: str) -> None:
         raise RefusedError(
             f"loop {loop_id} belongs to sprint {holder}: two sprints would overwrite each "
             "other's files",
-            hint=f"give this loop its own id, such as `--loop-id {loop_id}-2`",
+            hint=f"give this loop a different id, such as `--loop-id {loop_id}-2`",
             field="loop_id",
             sprint=holder,
         )
@@ -84,11 +84,9 @@ def free_place(service: Service, sprint: Sprint, place: Place) -> None:
     others = [service.sprint(name) for name in service.sprints() if name != sprint.id]
     other = max(_holders(service, place, others), default=_NOBODY)
     if other.is_unfinished:
-        own = "give this sprint another folder with --sprint-dir"
+        own = "choose another folder for this sprint with --sprint-dir"
         # An existing sprint already has a path, so another folder cannot be chosen.
-        free = (
-            f"`sprintlog sprint complete --sprint {other.sprint_id}` gives its place free"
-        )
+        free = f"run `sprintlog sprint complete --sprint {other.sprint_id}` to release it"
         raise RefusedError(
             f"{place.path} is the file of sprint {other.sprint_id}, which is not finished",
             hint=free if sprint.exists else own,
@@ -118,8 +116,8 @@ def choose(service: Service, sprint_id: str | None) -> str:
 
             raise NotFoundError(
                 f"there is no sprint {sprint_id}",
-                hint="`sprintlog sprint list` lists them, `sprintlog sprint create "
-                f"{quote(sprint_id)}` creates it for your own loop",
+                hint="run `sprintlog sprint list` to list the sprints, or "
+                f"`sprintlog sprint create {quote(sprint_id)}` to create it for your loop",
                 unknown=(sprint_id, service.sprints()),
                 sprint=sprint_id,
             )
@@ -128,8 +126,8 @@ def choose(service: Service, sprint_id: str | None) -> str:
     if not sprints:
         raise NotFoundError(
             "there is no sprint in this log yet",
-            hint="`sprintlog goal set TEXT`, `compile`, `sprint create ID --plan FILE` or "
-            "`import progress FILE` makes one",
+            hint="to create one, run `sprintlog goal set TEXT`, `compile`, `sprint create "
+            "ID --plan FILE` or `import progress FILE`",
         )
 
     def is_own(name: str) -> bool:
@@ -153,8 +151,8 @@ def choose(service: Service, sprint_id: str | None) -> str:
     if len(names) == 1:
         return names[0]
     raise RefusedError(
-        f"which sprint? unfinished: {', '.join(names[:20])}",
-        hint="name it with --sprint or SPRINTLOG_SPRINT, or go to its folder",
+        f"more than one sprint is unfinished: {', '.join(names[:20])}",
+        hint="specify one with --sprint or SPRINTLOG_SPRINT, or go to its folder",
         allowed=names,
     )
 
@@ -180,9 +178,9 @@ def _of_others(service: Service, sprints: Collection[str]) -> NotFoundError:
     where = shown_tree(service.location, service.sprint(name).knowledge.own_tree)
     more = f", and {len(sprints) - 1} more" if len(sprints) > 1 else ""
     return NotFoundError(
-        f"there is no sprint of this work tree: sprint {name} belongs to {where}{more}",
-        hint="`sprintlog sprint create ID --goal TEXT`, or a --plan, begins one here; "
-        f"`--sprint {quote(name)}` names that one",
+        f"this work tree has no sprint: sprint {name} belongs to {where}{more}",
+        hint="run `sprintlog sprint create ID` with --goal or --plan to create one here, "
+        f"or use that one with `--sprint {quote(name)}`",
         sprint=name,
     )
 

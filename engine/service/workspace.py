@@ -56,7 +56,7 @@ class OfOneThread:
         thread, value = workspace.__dict__[self._name]
         if thread != get_ident():
             raise RefusedError(
-                "a workspace belongs to the thread that opened it, and this is another one",
+                "a workspace can be used only in the thread that opened it",
                 hint="open a workspace in each thread with `sprintlog.open()`",
             )
         return value

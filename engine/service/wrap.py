@@ -93,8 +93,8 @@ def _to_continue(workspace: ServiceWorkspace, named: str | None) -> str | None:
     if named is not None:
         raise RefusedError(
             f"sprint {named} is completed",
-            hint="`sprintlog sprint reopen` continues it; without a name another "
-            "one begins",
+            hint="run `sprintlog sprint reopen` to continue it, or omit the name to start "
+            "another sprint",
             sprint=named,
         )
     return None

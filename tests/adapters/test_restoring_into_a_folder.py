@@ -48,11 +48,11 @@ def test_link_in_place_of_a_leftover_is_not_followed(
 
 def test_unknown_snapshot_is_not_found(store: Store, root: Path) -> None:
     """An id that the store does not contain is distinguished from a damaged store."""
-    with pytest.raises(NotFoundError, match="holds no snapshot"):
+    with pytest.raises(NotFoundError, match="does not contain snapshot"):
         store.read("0" * 40)
     taken(store, root)
     for commit in ("0" * 40, "HEAD", "--help", "refs/heads/x"):
-        with pytest.raises(NotFoundError, match="holds no snapshot"):
+        with pytest.raises(NotFoundError, match="does not contain snapshot"):
             store.read(commit)
 
 

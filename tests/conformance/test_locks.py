@@ -9,7 +9,7 @@ from sprintlog.engine.log.port import Log
 def test_a_name_is_held_once(log: Log) -> None:
     """While a lock is held, others are refused with its name and its holder."""
     with log.locks.hold("files.lock"):
-        with pytest.raises(BusyError, match=r"files\.lock is held by ") as caught:
+        with pytest.raises(BusyError, match=r"files\.lock is locked by ") as caught:
             log.locks.hold("files.lock").__enter__()
         assert isinstance(caught.value.fields["holders"], list)
 

@@ -76,5 +76,5 @@ def test_an_address_chooses_the_store(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("url", ["redis:log", "http://x", ":x"])
 def test_an_unknown_address_is_refused(url: str) -> None:
     """An unknown store is not mistaken for a path, and the stores are named."""
-    with pytest.raises(InvalidInputError, match="an address begins with"):
+    with pytest.raises(InvalidInputError, match="an address must start with"):
         open_log(url, clock=ticking(), entropy=seeded())

@@ -262,6 +262,6 @@ def test_what_is_sqlites_own_says_so(tmp_path: Path, name: str) -> None:
     """Commands for SQLite refuse other stores, and name alternatives."""
     with Workspace.in_memory(tmp_path) as workspace:
         live(workspace)
-        with pytest.raises(RefusedError, match=f"{name} is for logs in SQLite") as caught:
+        with pytest.raises(RefusedError, match=f"{name} requires an SQLite log") as caught:
             SQLITES_OWN[name](workspace)
-    assert caught.value.hint == "`sprintlog store export` writes any log as lines"
+    assert caught.value.hint == "use `sprintlog store export` to export any log"

@@ -167,7 +167,7 @@ BAD: dict[str, tuple[dict[str, str], list[str], str]] = {
         "at least 16 bytes",
     ),
     "another scheme": ({}, ["--webhook", "file:///etc/passwd"], "http:// or https://"),
-    "a password": ({}, ["--webhook", "http://a:b@localhost/"], "must not have a user"),
+    "a password": ({}, ["--webhook", "http://a:b@localhost/"], "must not contain a user"),
     "a line in it": ({}, ["--webhook", "http://a/\r\nX: y"], "http:// or https://"),
     "no header": (
         {"OTEL_EXPORTER_OTLP_HEADERS": "a=b%0d%0aX: y"},

@@ -71,7 +71,7 @@ def test_a_type_is_named_after_whose_it_is(sprint: Path, run: Run, tag: str) -> 
     """A name in a different form is refused before any lookup."""
     result = run("append", tag, "--observed")
     assert result.code == 1
-    assert "invalid type of an extension" in result.err
+    assert "invalid extension event type" in result.err
 
 
 def test_without_the_package_a_type_is_only_observed(sprint: Path, run: Run) -> None:
@@ -176,9 +176,9 @@ def test_its_schema_is_with_the_others(acme: Path, done: Run) -> None:
     [
         (
             ExtensionEvent("phase-completed", {"phase": "setup"}),
-            "invalid type of an extension",
+            "invalid extension event type",
         ),
-        (ExtensionEvent("Nonsense", {"a": 1}), "invalid type of an extension"),
+        (ExtensionEvent("Nonsense", {"a": 1}), "invalid extension event type"),
         (ExtensionEvent("x-acme-deployed", {"service": "api"}), "version"),
         (
             ExtensionEvent("x-acme-deployed", {"service": "a", "version": "1"}, 0),

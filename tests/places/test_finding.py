@@ -58,7 +58,7 @@ def _nothing(top: Path) -> None:
     """Make nothing."""
 
 
-OUTSIDE, HOMES = "outside the repository", "that of HOME"
+OUTSIDE, HOMES = "outside the repository", "HOME's log"
 GITS = "repo/.git/sprintlog"
 FOUND = {
     "repository": (_repository_in("repo"), GITS, "repo/a", "repo"),
@@ -182,7 +182,7 @@ def test_safe_directory_of_git_makes_a_log_trusted(
 @pytest.mark.parametrize(
     ("written", "problem"),
     [
-        ("mysql://host/log", "must begin with postgresql"),
+        ("mysql://host/log", "must start with postgresql"),
         ("postgresql://me:secret@host/db?log=x", "must not contain a password"),
     ],
 )

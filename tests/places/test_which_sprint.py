@@ -86,8 +86,8 @@ def test_tree_without_a_sprint_names_that_of_another(trees: dict[str, Workspace]
         NotFoundError, match=f"auth belongs to {main.location.root}"
     ) as told:
         one.choose(None)
-    hint = "`sprintlog sprint create ID --goal TEXT`, or a --plan, begins one here; "
-    assert told.value.hint == hint + "`--sprint auth` names that one"
+    hint = "run `sprintlog sprint create ID` with --goal or --plan to create one here, or "
+    assert told.value.hint == hint + "use that one with `--sprint auth`"
     assert one.choose("auth") == "auth"
 
 
@@ -97,7 +97,7 @@ def test_several_unfinished_ones_are_chosen_by_folder(trees: dict[str, Workspace
     create(main, "a", folder="x")
     create(main, "b", folder="y")
     create(one, "c", folder="x")
-    with pytest.raises(RefusedError, match=r"which sprint\? unfinished: a, b$"):
+    with pytest.raises(RefusedError, match=r"more than one sprint is unfinished: a, b$"):
         main.choose(None)
     main.stands_in = main.location.root / "y" / "deep"
     assert main.choose(None) == "b"

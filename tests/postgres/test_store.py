@@ -54,7 +54,7 @@ def test_a_database_without_a_log_is_not_found(
     raw.execute("DROP DATABASE IF EXISTS empty")
     raw.execute("CREATE DATABASE empty")
     url = pg.url("x", database="empty")
-    with pytest.raises(NotFoundError, match="no schema sprintlog") as caught:
+    with pytest.raises(NotFoundError, match="no schema named sprintlog") as caught:
         PostgresLog(url, clock=lambda: 0, entropy=bytes)
     assert "init --log" in str(caught.value.hint)
 
@@ -96,14 +96,14 @@ def test_a_newer_schema_is_not_written(
     insert = "INSERT INTO sprintlog.migrations (number, name, digest) VALUES (99, 'x', 'y')"
     raw.execute(insert)
     try:
-        with pytest.raises(UnreadableError, match="schema 99, this sprintlog knows up to"):
+        with pytest.raises(UnreadableError, match="schema version 99, but this sprintlog"):
             reopen()
     finally:
         raw.execute("DELETE FROM sprintlog.migrations WHERE number = 99")
     first, *rest = [(step.number, step.digest) for step in schema.steps()]
-    with pytest.raises(UnreadableError, match="was not made by this sprintlog"):
+    with pytest.raises(UnreadableError, match="was not created by this sprintlog"):
         schema.check_applied([(first[0], "another"), *rest])
-    with pytest.raises(RefusedError, match="this sprintlog needs"):
+    with pytest.raises(RefusedError, match="this sprintlog requires"):
         schema.check_applied([])
 
 

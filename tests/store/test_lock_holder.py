@@ -51,6 +51,6 @@ def test_a_disk_without_locks_is_named_as_the_cause(
         raise OSError(ENOLCK, os.strerror(ENOLCK))
 
     monkeypatch.setattr(fcntl, "flock", none)
-    with pytest.raises(RefusedError, match="gives no locks") as refused:
+    with pytest.raises(RefusedError, match="does not support locks") as refused:
         FileLocks(tmp_path, Wait()).hold("lock").__enter__()
-    assert "mounted with locks" in str(refused.value.hint)
+    assert "with locks" in str(refused.value.hint)

@@ -65,7 +65,7 @@ def test_wrapped_run_waits_for_a_newer_version(checkout: Installed) -> None:
     command = ("--sprint", "s", "--", "sh", "-c", f"echo {shlex.quote(SAID)}; exit 3")
     done = checkout.run("wrap", *command)
     assert (done.returncode, done.stdout) == (3, f"{SAID}\n")
-    assert "a newer sprintlog is required" in done.stderr
+    assert "supports only versions up to" in done.stderr
     (held,) = waiting(tree)
     assert TOKEN not in held.read_text()
     assert held.stat().st_mode & 0o777 == 0o600

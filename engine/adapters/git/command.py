@@ -66,7 +66,7 @@ class Git:
         found = shutil.which("git", path=whole)
         if found is None:
             raise RefusedError(
-                f"{self.purpose}, and there is none on this machine's PATH",
+                f"{self.purpose}, but git was not found on the PATH",
                 hint="install git; everything else works without it",
             )
         return found

@@ -54,20 +54,22 @@ class Container(NamedTuple):
 def parsed(text: str, *, file: str) -> Any:
     """Parse JSON text; raise `InvalidInputError` unless it is exactly one JSON value."""
     if text.count("[") + text.count("{") > NESTED_MAX and _depth(text) > NESTED_MAX:
-        raise InvalidInputError(f"is nested deeper than {NESTED_MAX}", file=file)
+        raise InvalidInputError(f"is nested deeper than {NESTED_MAX} levels", file=file)
     start = _skip(text, 1 if text.startswith(_BOM) else 0)
     try:
         value, end = _DECODER.raw_decode(text, start)
     except JSONDecodeError as error:
         raise InvalidInputError(
             f"is not JSON: {error.msg.lower()}",
-            hint="repair it first; a remark like `// this` is not JSON",
+            hint="fix the file first; comments such as `// this` are not valid JSON",
             file=file,
             line=error.lineno,
         ) from error
     if _skip(text, end) != len(text):
         line = text.count("\n", 0, end) + 1
-        raise InvalidInputError("more follows the JSON value", file=file, line=line)
+        raise InvalidInputError(
+            "contains more text after the JSON value", file=file, line=line
+        )
     return value
 
 

@@ -147,7 +147,7 @@ class HookFile(NamedTuple):
         try:
             return content.decode()
         except UnicodeDecodeError as error:
-            raise InvalidInputError("is not text in UTF-8", file=str(self.path)) from error
+            raise InvalidInputError("is not UTF-8 text", file=str(self.path)) from error
 
     def _write(self, text: str | None, before: str | None) -> None:
         """Write or remove the file; raise `RefusedError` if it has changed in between."""
@@ -157,7 +157,7 @@ class HookFile(NamedTuple):
             with opened(self.root) as top, opened_below(top, folder, make=True) as held:
                 if self._read() != before:
                     raise RefusedError(
-                        f"{self.path} changed meanwhile: nothing was written",
+                        f"nothing was written: {self.path} changed in the meantime",
                         hint="run the same command again",
                         file=str(self.path),
                     )

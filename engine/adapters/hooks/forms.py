@@ -156,7 +156,9 @@ class PluginForm(AgentFile, frozen=True):
     def install(self, text: str | None, *, file: str) -> Edit:
         """Return the plugin; raise `RefusedError` if a third-party file exists."""
         if text is not None and not text.startswith(PLUGIN_MARK):
-            raise InvalidInputError("not written by sprintlog: unchanged", file=file)
+            raise InvalidInputError(
+                "was not written by sprintlog, so it was not changed", file=file
+            )
         edit = Edit("")
         edit.append(plugin())
         return edit

@@ -101,7 +101,8 @@ class McpTomlForm(AgentFile, frozen=True):
             wanted.pop(self.key)
         if _toml(rest, file=file) != wanted:
             raise InvalidInputError(
-                "the sprintlog server was edited by hand, so it is unchanged",
+                "the entry of the sprintlog server was edited by hand, so it was not "
+                "changed",
                 hint=f"remove `{_TABLE}` by hand",
                 file=file,
             )
@@ -153,4 +154,4 @@ def _toml(text: str, *, file: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise InvalidInputError(f"is not TOML: {error}", file=file) from error
     except RecursionError as error:
-        raise InvalidInputError("is nested too deep", file=file) from error
+        raise InvalidInputError("is nested too deeply", file=file) from error

@@ -230,8 +230,8 @@ class Capture:
             )
         except ScriptLostError as error:
             raise SprintlogError(
-                f"{command}: its supervisor ended or hung: the outcome is unknown",
-                hint="nothing was recorded; run it again",
+                f"{command}: its supervisor ended or hung, so the outcome is unknown",
+                hint="nothing was recorded; run the command again",
             ) from error
         self._ran.append(Ran(command, result))
         return result

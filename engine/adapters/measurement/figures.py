@@ -66,7 +66,7 @@ def merged(parts: Sequence[Measured], notes: Iterable[str] = ()) -> Measured:
         names = {name: one.name for one in part.origins for name in one.metrics}
         for name in [name for name in names if name in known]:
             raise RefusedError(
-                f"{name} is given by both {known[name]} and {names[name]}",
+                f"both {known[name]} and {names[name]} specify {name}",
                 field=name,
                 hint="omit one of them",
             )
@@ -133,7 +133,9 @@ def read_reports(
     of custom metrics to JSON pointers. `see` is called with each report that is used.
     """
     if len(reports) > FILES_MAX:
-        raise InvalidInputError(f"{len(reports)} reports: at most {FILES_MAX} are read")
+        raise InvalidInputError(
+            f"at most {FILES_MAX} reports can be read, not {len(reports)}"
+        )
     _refuse_twice(reports)
     after = stamps(reports) if before else {}
     read = []
@@ -145,7 +147,7 @@ def read_reports(
                 raise report.bad(f"is unchanged after the run, which failed: {failure}")
             raise report.bad(
                 "is unchanged after the run",
-                hint="name the file that the command writes, or omit the command",
+                hint="specify the file that the command writes, or omit the command",
             )
         if see is not None:
             see(report)
@@ -176,7 +178,7 @@ def _together(read: Sequence[_Read]) -> Measured:
             counts[name] = counts.get(name, 0) + count
             if counts[name] > COUNT_MAX:
                 raise InvalidInputError(
-                    "is too large together with the other reports",
+                    "exceeds the size limit together with the other reports",
                     file=wanted_.file,
                     field=name,
                 )
@@ -194,7 +196,7 @@ def _own(read: Sequence[_Read]) -> dict[str, int | float]:
         for name in found.own:
             if (other := owners.setdefault(name, wanted_.file)) != wanted_.file:
                 raise InvalidInputError(
-                    f"has {name}, as {other} does", file=wanted_.file, field=name
+                    f"contains {name}, and so does {other}", file=wanted_.file, field=name
                 )
     return {name: value for one in read for name, value in one.found.own.items()}
 
@@ -228,15 +230,16 @@ def _coverage(read: Sequence[_Read]) -> Coverage | None:
         if part.covered is None or part.total is None:
             other = next(name for name, _ in parts if name != file)
             raise InvalidInputError(
-                f"has a rate and no counts of lines: it cannot be added to {other}",
+                f"contains a rate but no line counts, so it cannot be added to {other}",
                 file=file,
             )
         for source in part.sources:
             if (other := owners.setdefault(source, file)) != file:
                 raise InvalidInputError(
-                    f"measures {source[:200]}, as {other} does",
+                    f"measures {source[:200]}, and so does {other}",
                     file=file,
-                    hint="give one of them, or combine them with the tool that wrote them",
+                    hint="specify only one of them, or combine them with the tool that "
+                    "wrote them",
                 )
         covered, total = covered + part.covered, total + part.total
     return Coverage(covered, total, 100 * covered / total if total else None)
@@ -269,7 +272,7 @@ def measure_sources(
     """
     for path in paths:
         if not (folder / path).exists():
-            raise NotFoundError(f"{path}: there is no such file or folder", file=str(path))
+            raise NotFoundError(f"{path}: no such file or folder", file=str(path))
     named = ", ".join(map(str, paths))
     output, errors = Output(), Output()
     ended = run_kept(
@@ -281,21 +284,23 @@ def measure_sources(
         errors=errors,
     )
     if ended is not None and ended.timed_out:
-        raise RefusedError(f"{named}: lizard did not end within {timeout_seconds:g} s")
+        raise RefusedError(f"{named}: lizard did not finish within {timeout_seconds:g} s")
     if ended is not None and ended.exit == MISSING:
         raise not_installed(
             "complexity", f"{named}: lizard, which measures source files, is not installed"
         )
     answer = _answer(output, errors, named)
     if not answer.files:
-        raise InvalidInputError("holds no source file that lizard knows", file=named)
+        raise InvalidInputError("contains no source file that lizard supports", file=named)
     metrics: dict[str, int | float | str] = {
         "file_count": answer.files,
         "loc_total": answer.lines,
     }
     if answer.functions:
         metrics["complexity_score"] = answer.complexity / answer.functions
-    unread = f"{named}: lizard could not read {answer.unread} of {answer.files} files whole"
+    unread = (
+        f"{named}: lizard could only partly read {answer.unread} of {answer.files} files"
+    )
     return Measured(
         metrics,
         [Origin(named, "source", "lizard", tuple(metrics))],

@@ -129,10 +129,14 @@ def read_as(name: str, report: Report) -> Found:
     with named(extension):
         found = read(report)
     if not isinstance(found, Found):
-        raise ExtensionError(f"{extension.described()} gives {type(found).__name__}")
+        raise ExtensionError(
+            f"{extension.described()} returned an object of type {type(found).__name__}"
+        )
     for metric, count in found.counts.items():
         if type(count) is not int or not 0 <= count <= COUNT_MAX:
-            raise ExtensionError(f"{extension.described()}: invalid {metric}: {count}")
+            raise ExtensionError(
+                f"{extension.described()} returned an invalid {metric}: {count}"
+            )
     return found
 
 
@@ -151,7 +155,7 @@ def format_of(report: Report) -> str:
         is_marked = any(words.issuperset(mark.split()) for mark in one.marks)
         if is_marked or (one.text and re.search(one.text, ends)):
             return name
-    hint = f"give FORMAT=FILE, with one of {', '.join(FORMATS)}"
+    hint = f"specify FORMAT=FILE, where FORMAT is one of {', '.join(FORMATS)}"
     raise report.bad("unknown format", hint=hint)
 
 

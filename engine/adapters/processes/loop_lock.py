@@ -86,7 +86,7 @@ def _busy(sprint_id: str, holder: Holder | None) -> BusyError:
         who = f"process {holder.process.pid} since {holder.since}"
     return BusyError(
         f"sprint {sprint_id} is being run by {who}",
-        hint="wait until it ends, or end it; `sprintlog status` shows how far it is",
+        hint="wait until it ends, or stop it; run `sprintlog status` to see its progress",
         sprint=sprint_id,
         pid=holder.process.pid if holder else None,
     )

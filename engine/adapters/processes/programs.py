@@ -195,8 +195,8 @@ def run_script(
     )
     if ended is None:
         raise ScriptLostError(
-            "the supervisor of the gate's script ended or hung: the outcome is unknown",
-            hint="`sprintlog gate run` runs it again",
+            "the supervisor of the gate's script ended or hung, so the outcome is unknown",
+            hint="use `sprintlog gate run` to run the script again",
         )
     return _result(ended, output, timeout_seconds)
 

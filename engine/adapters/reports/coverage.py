@@ -179,7 +179,7 @@ class _CountedLines:
         if covered is None or total is None or "lines-valid" not in self.root:
             return 100 * rate
         if abs(rate - covered / total) > _TOLERANCE:
-            problem = f"{rate:g} is not {covered} of {total} lines"
+            problem = f"{rate:g} does not match {covered} of {total} lines"
             raise self._report.bad(problem, field="line-rate")
         # The same rate, unrounded.
         return 100 * covered / total

@@ -135,7 +135,7 @@ def read_tsc(report: Report) -> Found:
     errors, stated = 0, -1
     for number, line in report.lines():
         if (found := _LINE.fullmatch(line)) is None:
-            hint = "`tsc --pretty false` writes the lines that are read"
+            hint = "use `tsc --pretty false` to write the report"
             raise report.bad("not a line that tsc prints", line=number, hint=hint)
         errors += found["kind"] == b"error"
         stated = max(stated, int(found["stated"] or -1))

@@ -102,7 +102,8 @@ def read(report: Report, pointers: Mapping[str, str]) -> Found:
     if not pointers:
         raise report.bad(
             "no custom metric has a pointer into a JSON report",
-            hint="`sprintlog iteration rules set --metric NAME --pointer /a/b` says it",
+            hint="use `sprintlog iteration rules set --metric NAME --pointer /a/b` to set "
+            "one",
         )
     given = decode(report, Any)
     found: dict[str, int | float] = {}

@@ -73,7 +73,7 @@ def read_jest(report: Report) -> Found:
             failed_at_least_once(in_file)
         tests.update(in_file)
     if listed != document.num_failed_tests:
-        problem = f"{listed} failed tests are listed, {document.num_failed_tests} stated"
+        problem = f"lists {listed} failed tests but states {document.num_failed_tests}"
         raise report.bad(problem, field="numFailedTests")
     # Vitest reports a run without tests as a failure.
     if (tests and not document.success) or document.was_interrupted:
@@ -118,7 +118,7 @@ def read_playwright(report: Report) -> Found:
     for status in _PLAYWRIGHT_KINDS:
         listed, stated = statuses.count(status), document.stats.get(status)
         if listed != stated:
-            problem = f"{listed} tests are listed, {stated} stated"
+            problem = f"lists {listed} tests but states {stated}"
             raise report.bad(problem, field=f"stats.{status}")
     tests = Tally(_PLAYWRIGHT_KINDS[status] for status in statuses)
     if document.errors:
@@ -215,7 +215,7 @@ def read_cargo_test(report: Report) -> Found:
         passed = event.passed + event.measured
         ended = Tally({"passed": passed, "failed": event.failed, "skipped": event.ignored})
         if event.test_count is not None or ended.total() != running:
-            problem = f"{ended.total()} results of {running or 'no'} tests"
+            problem = f"{ended.total()} results for {running or 'no'} tests"
             raise report.bad(problem, line=number)
         if event.event != "ok":
             failed_at_least_once(ended)
@@ -259,7 +259,7 @@ def read_tap(report: Report) -> Found:
         level = indent // _TAP_INDENT
         if point := _POINT.fullmatch(text):
             if text.endswith(b"{"):
-                hint = "subtests in braces are no part of TAP 14"
+                hint = "subtests in braces are not part of TAP 14"
                 raise report.bad("a summary before its tests", line=number, hint=hint)
             _add_point(levels, level, _tap_kind(point))
             points += level == 0

@@ -129,9 +129,12 @@ def make_branch(
     except GitError:
         named = b""
     if named.rstrip(b"\n") != os.fsencode(name):
-        raise RefusedError(f"{name[:80]!r} cannot be a branch's name")
+        raise RefusedError(f"{name[:80]!r} is not a valid branch name")
     if theirs.run("rev-parse", "--show-object-format").strip() != b"sha1":
-        raise RefusedError(f"{root}: only repositories with SHA-1 can take a branch")
+        raise RefusedError(
+            f"cannot create a branch in {root}: only repositories that use "
+            "SHA-1 are supported"
+        )
     if theirs.run("for-each-ref", "--format=x", ref):
         raise RefusedError(f"branch {name} already exists", branch=name)
     head = _head(theirs)

@@ -200,7 +200,7 @@ def check_free(target: Path) -> None:
     if os.path.lexists(target):
         raise RefusedError(
             f"{target} already exists",
-            hint="name a new folder with --into",
+            hint="specify a new folder with --into",
             file=str(target),
         )
     if not target.parent.is_dir():
@@ -246,7 +246,7 @@ def extract(
     except OSError as error:
         _discard(draft)
         raise RefusedError(
-            f"{target} cannot be made: {error.strerror}", file=str(target)
+            f"cannot create {target}: {error.strerror}", file=str(target)
         ) from error
 
 

@@ -52,7 +52,7 @@ def check_remote(url: str) -> None:
         raise InvalidInputError(
             f"invalid remote {url[:80]!r}: must use https or ssh",
             field="snapshot.remote",
-            hint="give an address such as ssh://git@host/snapshots.git",
+            hint="use an address such as ssh://git@host/snapshots.git",
         )
 
 
@@ -92,7 +92,7 @@ class Remote:
         `UnreadableError` if the remote sends a different one.
         """
         if not _ID.fullmatch(commit) or commit not in self.held():
-            raise NotFoundError(f"{self.url} holds no snapshot {commit[:40]}")
+            raise NotFoundError(f"{self.url} does not contain snapshot {commit[:40]}")
         self._store.make()
         ref = f"{REFS}{uuid4().hex}"
         self._call(
@@ -105,8 +105,9 @@ class Remote:
         if brought != commit:
             git.run("update-ref", "-d", ref)
             raise UnreadableError(
-                f"{self.url} gives another snapshot for {commit[:12]}: it is not taken",
-                hint="ask who looks after that repository",
+                f"{self.url} returned a different snapshot for {commit[:12]}, which was "
+                "rejected",
+                hint="contact the owner of that repository",
             )
         self._store.sync()
 

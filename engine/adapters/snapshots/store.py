@@ -27,7 +27,7 @@ ALIASES = "refs/rewritten/"
 STORE = "store.git"
 ASIDE = "damaged"
 """The folder, next to the store, to which damaged files are moved."""
-SEE = "`sprintlog verify --full` lists the damaged snapshots"
+SEE = "run `sprintlog verify --full` to list the damaged snapshots"
 _BELOW = f"{FILES}/"
 _ENTRY = re.compile(r"(\d+) \w+ (\w+) +(\S+)\t([^\0]*)\0")
 """The mode, id, size and path in a line of `git ls-tree`."""
@@ -70,13 +70,15 @@ class Store:
             # Only `make_folder` creates the log's folder, with private permissions.
             self.folder.mkdir(mode=0o700, exist_ok=True)
         except FileNotFoundError as error:
-            raise RefusedError(f"{self.folder.parent}: the log's folder is gone") from error
+            raise RefusedError(
+                f"the log's folder {self.folder.parent} no longer exists"
+            ) from error
         place = self.folder / "lock"
         with held_open(place, os.O_CREAT | os.O_RDWR) as descriptor:
             try:
                 take(descriptor, place, self._wait)
             except OSError as error:
-                raise RefusedError(f"{place}: no lock: {error.strerror}") from error
+                raise RefusedError(f"cannot lock {place}: {error.strerror}") from error
             _held.add(own)
             try:
                 yield
@@ -127,7 +129,7 @@ class Store:
         manifest = ""
         entries = _ENTRY.findall(listed.decode(*NAMES))
         if len(entries) != listed.count(b"\0"):
-            raise UnreadableError(f"snapshot {commit}: git lists it in an unknown form")
+            raise UnreadableError(f"git lists snapshot {commit} in an unknown format")
         for mode, oid, length, path in entries:
             if path == MANIFEST:
                 manifest = oid
@@ -137,7 +139,7 @@ class Store:
                 files.append((path[len(_BELOW) :], mode, oid, size))
             else:
                 raise UnreadableError(
-                    f"snapshot {commit}: {path!r} cannot be a file's path"
+                    f"snapshot {commit} contains the invalid file path {path!r}"
                 )
         try:
             with self.blobs() as blob:
@@ -307,9 +309,9 @@ class Store:
 
 def _missing(commit: str) -> NotFoundError:
     return NotFoundError(
-        f"the store holds no snapshot {commit[:40]}",
-        hint="it was pruned, taken on another machine, or the store is damaged: "
-        "`sprintlog verify --full`",
+        f"the store does not contain snapshot {commit[:40]}",
+        hint="it was pruned or taken on another machine, or the store is damaged; to "
+        "check the store, run `sprintlog verify --full`",
         snapshot=commit,
     )
 

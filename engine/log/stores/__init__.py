@@ -111,7 +111,7 @@ def _store(url: str, beside: "Path | None") -> tuple[Any, str, dict[str, Any]]:
     if scheme not in STORES:
         known = ", ".join(f"{name}:" for name in STORES)
         raise InvalidInputError(
-            f"unknown store {scheme!r}: an address begins with {known} or is a path",
+            f"unknown store {scheme!r}: an address must start with {known} or be a path",
             field="url",
         )
     module, name = STORES[scheme]

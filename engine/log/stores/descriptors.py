@@ -88,7 +88,7 @@ def is_being_written(descriptor: int) -> bool:
 
 
 _LOCKS = Path("/proc/locks")
-NO_LOCKS = "check the disk; a network file system must be mounted with locks"
+NO_LOCKS = "check the disk; mount a network file system with locks"
 
 
 class Waiting:
@@ -150,7 +150,7 @@ class MemoryLocks:
     def hold(self, name: str) -> Iterator[None]:
         """Hold a lock exclusively; raise `BusyError` if it is already held."""
         if name in self._held:
-            raise BusyError(f"{name} is held by this process", holders=["this process"])
+            raise BusyError(f"{name} is locked by this process", holders=["this process"])
         self._held.add(name)
         try:
             yield
@@ -171,7 +171,7 @@ def take(descriptor: int, path: Path, wait: Wait) -> None:
             waiting.pause()
         except OSError as error:
             if error.errno == ENOLCK:
-                said = f"{path}: the disk gives no locks ({error.strerror})"
+                said = f"{path}: the disk does not support locks ({error.strerror})"
                 raise RefusedError(said, hint=NO_LOCKS) from error
             raise
         else:
@@ -182,8 +182,8 @@ def held(path: Path, said: str) -> BusyError:
     """Return the error for a lock that other processes did not release in time."""
     holders = lock_holders(path)
     return BusyError(
-        f"{said}{path} is held by {_named(holders)}",
-        hint="wait for it to finish, or end it, and repeat the command",
+        f"{said}{path} is locked by {_named(holders)}",
+        hint="wait for the process to finish, or end it, and repeat the command",
         path=str(path),
         holders=holders,
     )

@@ -86,7 +86,7 @@ def check_head(known: Head | None, hash_at: Callable[[int], bytes | None]) -> No
     raise UnreadableError(
         problem,
         position=known.position,
-        hint=f"{RESCUE}; if the log was set back on purpose, remove its head file",
+        hint=f"{RESCUE}; if you reset the log deliberately, remove its head file",
     )
 
 
@@ -108,8 +108,9 @@ class Identity:
         self._known_wal: tuple[int, int] | None = None
         if found.st_nlink > 1:
             raise RefusedError(
-                f"{path} has a second name (a hard link): two names, two locks",
-                hint="`sprintlog doctor` explains how to find the other name; remove it",
+                f"{path} has a second name (a hard link) and could be locked twice",
+                hint="run `sprintlog doctor` to see how to find the other name, and "
+                "remove it",
                 path=self._path,
             )
 
@@ -152,9 +153,9 @@ class Identity:
 
     def _lost(self, name: str) -> LostLogError:
         return LostLogError(
-            f"{name} was removed or replaced while it was open: what was recorded last "
-            "may be lost",
-            hint="end every sprintlog process, then `sprintlog verify`",
+            f"{name} was removed or replaced while it was open: the latest events may be "
+            "lost",
+            hint="end every sprintlog process, then run `sprintlog verify`",
         )
 
 

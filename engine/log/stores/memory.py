@@ -104,8 +104,8 @@ class MemoryLog:
             ):
                 first, end = events[0].position, events[-1].position
                 raise RefusedError(
-                    f"nothing recorded: among positions {first} to {end}: events are only "
-                    "appended: position, version or key is taken"
+                    "nothing recorded: a position, version or key between positions "
+                    f"{first} and {end} already exists"
                 )
             self._keep([event])
 

@@ -99,7 +99,8 @@ def refuse_while_at_work(location: Location) -> None:
         pid = work.process.pid if work.process is not None else None
         whose = f"process {pid}" if pid is not None else "its process is unknown"
         raise RefusedError(
-            f"an agent is at work in this tree: {work.words}, {whose}, since {work.since}",
+            f"an agent is working in this work tree: {work.words}, {whose}, since "
+            f"{work.since}",
             hint="wait until it ends, or restore the files anyway with --force",
             pid=pid,
         )

@@ -88,14 +88,14 @@ def choose_session(log: Log, named: str) -> str:
     if not found or not wanted:
         raise NotFoundError(
             f"there is no session {named[:80]}",
-            hint="`sprintlog show session` lists them",
+            hint="run `sprintlog show session` to list the sessions",
             session=named,
         )
     if len(found) > 1:
         shown = ", ".join(found[:SHOWN_MAX])
         raise RefusedError(
-            f"{named[:80]} may be one of {len(found)} sessions: {shown}",
-            hint="give more of its name",
+            f"{named[:80]} matches {len(found)} sessions: {shown}",
+            hint="specify more of the session's name",
             session=named,
         )
     agent, _, id_ = found[0].partition("-")

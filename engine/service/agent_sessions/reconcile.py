@@ -32,7 +32,7 @@ NAMED_BY = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
 """The environment variables that specify another folder for an agent."""
 BYTES_MAX = 1024**3
 """The maximum size of a transcript."""
-_HOW = "`sprintlog session reconcile AGENT-ID --transcript FILE` names one"
+_HOW = "use `sprintlog session reconcile AGENT-ID --transcript FILE` to specify one"
 _TRIES = 50
 """The maximum number of retries after concurrent appends by hooks or other processes."""
 
@@ -69,7 +69,7 @@ def own_transcript(
     elsewhere, or one reached through a link, is refused.
     """
     if not said:
-        raise NotFoundError("no hook named a transcript of this session", hint=_HOW)
+        raise NotFoundError("no hook reported a transcript of this session", hint=_HOW)
     home = environment.get("HOME", "")
     path = os.path.join(root, said.replace("~", home, 1) if said[:2] == "~/" else said)
     path = os.path.normpath(path)
@@ -82,14 +82,14 @@ def own_transcript(
     own = next(known, None)
     if own is None:
         raise InvalidInputError(
-            f"is not in {shown}: give its path with --transcript", hint=_HOW, file=path
+            f"is not in {shown}; specify its path with --transcript", hint=_HOW, file=path
         )
     at = Path(path)
     for part in (at, *at.parents):
         if str(part) == own:
             break
         if part.is_symlink():
-            raise InvalidInputError("is reached by a link", hint=_HOW, file=path)
+            raise InvalidInputError("is reached through a link", hint=_HOW, file=path)
     return at
 
 

@@ -82,7 +82,7 @@ class FollowUp:
                 driver.workspace, driver.sprint_id, envelope=self._driver.envelope()
             )
         except (SprintlogError, OSError) as error:
-            driver.tell(f"warning: the files before this run are not kept: {error}")
+            driver.tell(f"warning: the files before this run were not saved: {error}")
             return None
 
     def after_work(self) -> None:
@@ -179,7 +179,7 @@ class FollowUp:
             driver.tell(f"select iteration {chosen.number}")
             self._apply(chosen.number)
         except RefusedError as error:
-            driver.tell(f"warning: nothing is selected: {error.message}")
+            driver.tell(f"warning: nothing was selected: {error.message}")
         driver.refresh()
         return last
 
@@ -189,7 +189,7 @@ class FollowUp:
         try:
             held = snapshot.find_snapshot(workspace, sprint, f"iter:{number}")
         except NotFoundError as error:
-            driver.tell(f"warning: its files cannot be put in place: {error.message}")
+            driver.tell(f"warning: its files cannot be applied: {error.message}")
             return
         order = result_order(workspace, sprint, RestoreOrder(held.snapshot, held.iteration))
         done = in_place(
@@ -199,7 +199,7 @@ class FollowUp:
             driver.tell(f"files  {done.placed.written} written in {order.into}/")
 
     def _not_kept(self, number: int, why: str) -> None:
-        self._driver.tell(f"warning: the files of iteration {number} are not kept: {why}")
+        self._driver.tell(f"warning: the files of iteration {number} were not saved: {why}")
 
     def _tell_kept(self, taken: TakenSnapshot) -> None:
         self._driver.tell(f"files  {taken.files} kept, {taken.read} read")

@@ -236,7 +236,7 @@ class GoalWork:
         if not command:
             raise RefusedError(
                 f"hook {hook.id} has no command",
-                hint="give one with --hook-command, or as `command` of the hook",
+                hint="specify one with --hook-command, or as the hook's `command`",
                 hook=hook.id,
             )
         return structs.replace(hook, command=command)

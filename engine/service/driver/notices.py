@@ -63,7 +63,10 @@ class Notices:
         try:
             self._queue.put_nowait(notice)
         except Full:
-            self._tell(f"warning: the notice {notice.notice!r} is left out: others wait")
+            self._tell(
+                f"warning: the notice {notice.notice!r} was skipped: other notices "
+                "are waiting"
+            )
 
     def end(self, *, patience: float = PATIENCE_SECONDS) -> None:
         """Wait at most `patience` seconds for the pending notices; drop the rest."""

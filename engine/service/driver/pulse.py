@@ -87,7 +87,9 @@ class Pulse:
             return 0
         if not self._is_told:
             self._is_told = True
-            self._tell("warning: the agent gave its result, and its command still runs")
+            self._tell(
+                "warning: the agent reported its result, but its command is still running"
+            )
         return min(left, LOOK_SECONDS)
 
     def _idle_left(self, now: float) -> float:

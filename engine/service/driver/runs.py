@@ -107,7 +107,7 @@ def check_cost_is_known(sprint: Sprint, means: RunSettings) -> None:
         said_so = name not in SAYS_NO_COST
     if not said_so:
         raise errors.RefusedError(
-            f"cannot keep a cost budget: {name} does not report its cost",
+            f"cannot enforce a cost budget: {name} does not report its cost",
             hint="add `--price IN/OUT`, in dollars per million input and "
             "output tokens, or use a token budget: `--budget-tokens N`",
             field="price",
@@ -141,4 +141,4 @@ def _finish(driver: Driver, finish: FinishRun) -> None:
     except (errors.SprintlogError, OSError) as error:
         # A full disk must not hide why the loop ended.
         with suppress(OSError):
-            driver.tell(f"warning: how this run ended is not recorded: {error}")
+            driver.tell(f"warning: the end of this run was not recorded: {error}")

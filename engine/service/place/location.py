@@ -39,7 +39,7 @@ def check_named(address: str, *, file: str | None = None, field: str | None = No
     """Raise `InvalidInputError` for an address that is invalid or contains a password."""
     if not is_served(address):
         raise InvalidInputError(
-            "invalid address: must begin with postgresql://", file=file, field=field
+            "invalid address: must start with postgresql://", file=file, field=field
         )
     # Imported here: most logs are in a folder.
     from ...log.stores.postgres.address import check_is_plain
@@ -154,8 +154,8 @@ def find(start: Path, *, folder: str | None = None) -> Location:
             one, other = (place.folder for place in found)
             raise RefusedError(
                 f"there are two logs for {root}: {one} and {other}",
-                hint="move the unwanted one away (did a pull add it?), or name "
-                "the other in SPRINTLOG_DIR",
+                hint="move the unwanted log away (did a pull add it?), or set "
+                "SPRINTLOG_DIR to the other log",
                 files=[str(one), str(other)],
             )
         if found and is_within and (root == start or not is_everything(root)):
@@ -166,10 +166,10 @@ def find(start: Path, *, folder: str | None = None) -> Location:
 
             outer = found[0].folder
             raise NotFoundError(
-                f"there is no log in {start}: the log {outer} above it is not used, "
-                + ("it is that of HOME" if is_within else "it is outside the repository"),
-                hint="`sprintlog init` makes one; "
-                f"`SPRINTLOG_DIR={quote(str(outer))} sprintlog log` shows the events "
+                f"there is no log in {start}: the log {outer} above it is not used because "
+                + ("it is HOME's log" if is_within else "it is outside the repository"),
+                hint="run `sprintlog init` to create one, or "
+                f"`SPRINTLOG_DIR={quote(str(outer))} sprintlog log` to see the events "
                 "of the other log",
                 start=str(start),
                 unused=str(outer),
@@ -177,7 +177,7 @@ def find(start: Path, *, folder: str | None = None) -> Location:
         is_within = is_within and not os.path.lexists(root / ".git")
     raise NotFoundError(
         f"there is no log in {start} or above",
-        hint="`sprintlog init` makes one",
+        hint="run `sprintlog init` to create one",
         start=str(start),
     )
 
@@ -207,8 +207,8 @@ def place_for_new(
     if is_everything(location.root):
         raise RefusedError(
             f"a log in {location.root} would record everything below it",
-            hint="go to the folder of a project (`sprintlog init --here` makes a log in a "
-            "folder of a larger repository), or name the log's folder in SPRINTLOG_DIR",
+            hint="go to a project's folder (in a folder of a larger repository, run "
+            "`sprintlog init --here` there), or set SPRINTLOG_DIR to the log's folder",
             file=str(location.root),
         )
     return location
@@ -227,7 +227,7 @@ def make_folder(location: Location) -> None:
             there = place.database if place.database.exists() else place.folder / ADDRESS
             raise RefusedError(
                 f"a log already exists: {there}",
-                hint="`sprintlog status` shows it; nothing was changed",
+                hint="nothing was changed; run `sprintlog status` to see the log",
                 file=str(there),
             )
     try:
@@ -236,8 +236,8 @@ def make_folder(location: Location) -> None:
             replace_file(location.folder / ".gitignore", b"*\n", mode=0o600)
     except OSError as error:
         raise RefusedError(
-            f"cannot make {location.folder}: {error.strerror}",
-            hint="choose a folder that may be written, or set SPRINTLOG_DIR",
+            f"cannot create {location.folder}: {error.strerror}",
+            hint="choose a writable folder, or set SPRINTLOG_DIR",
             file=str(location.folder),
         ) from error
 
@@ -253,9 +253,10 @@ def _make(folder: Path) -> None:
             from ...readable import quoted
 
             raise RefusedError(
-                f"{folder} is open to others (mode {mode:o}): a log's folder has 700",
-                hint=f"`chmod 700 {quoted(str(folder))}`, or name a folder that is not "
-                "there yet",
+                f"other users can access {folder} (mode {mode:o}): a log's folder "
+                "requires mode 700",
+                hint=f"run `chmod 700 {quoted(str(folder))}`, or specify a folder that "
+                "does not exist yet",
                 file=str(folder),
             ) from None
 
@@ -285,7 +286,8 @@ def _named(folder: Path, start: Path, *, must_exist: bool = True) -> Location:
     if must_exist and not Location(folder, start, "").has_log:
         raise NotFoundError(
             f"there is no log in {folder}",
-            hint="SPRINTLOG_DIR names it; `sprintlog init` makes one there",
+            hint="SPRINTLOG_DIR specifies that folder; run `sprintlog init` to create a "
+            "log there",
             start=str(folder),
         )
     if folder.name == HIDDEN:
@@ -342,14 +344,14 @@ def wrong_place(path: str) -> str | None:
     if not may_take_files(path):
         return "is in a folder of git's or of a log"
     if name not in NAMES and not _of_loop(path):
-        return f"no state file has that name: only {', '.join(NAMES)}"
+        return f"a state file must have one of the names {', '.join(NAMES)}"
     return None
 
 
 def wrong_journal(path: str) -> str | None:
     """Return why a path is not allowed for a journal's file; None if it is allowed."""
     if path.rpartition("/")[2] not in JOURNALS:
-        return f"a journal's file is called {' or '.join(JOURNALS)}"
+        return f"a journal file must be named {' or '.join(JOURNALS)}"
     return wrong_place(path)
 
 

@@ -21,18 +21,19 @@ def find_served(start: Path, address: str, *, folder: str | None) -> Location:
     place = _folder(start, folder)
     if place.database.exists():
         raise RefusedError(
-            f"cannot use another log: {place.database} exists, and the named log is "
+            f"cannot use another log: {place.database} exists, but the specified log is "
             f"{parse(address).shown}",
-            hint="`sprintlog store copy FROM TO` takes its events there; then move log.db "
-            "away, or name another folder in SPRINTLOG_DIR",
+            hint="run `sprintlog store copy FROM TO` to copy its events there, then move "
+            "log.db away; or set SPRINTLOG_DIR to another folder",
             file=str(place.database),
         )
     if place.is_joined:
         here, named = parse(read_address(place.folder / ADDRESS)), parse(address)
         if here.log != named.log:
             raise RefusedError(
-                f"{place.folder} belongs to the log {here.log}, and {named.log} is named",
-                hint="name another folder in SPRINTLOG_DIR",
+                f"{place.folder} belongs to the log {here.log}, but {named.log} is "
+                "specified",
+                hint="set SPRINTLOG_DIR to another folder",
                 file=str(place.folder),
             )
     return replace(place, address=address)

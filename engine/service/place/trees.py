@@ -254,7 +254,7 @@ def _read(file: Path) -> KnownTree | None:
 def _wrong(file: Path, problem: str | None) -> SprintlogError:
     return InvalidInputError(
         f"{file} cannot be read: {problem}",
-        hint="move it away: the work tree then gets a new identity",
+        hint="move the file away to give the work tree a new identity",
         file=str(file),
     )
 

@@ -47,17 +47,17 @@ def check_trusted(location: Location, *, safe: Path | None) -> None:
     # Imported here: required only for a refusal.
     from ...readable import quoted
 
-    listed = f"write {folder} into {safe or 'the list of safe folders'}"
+    listed = f"add {folder} to {safe or 'the list of safe folders'}"
     if stranger is not None:
         raise RefusedError(
             f"{stranger} belongs to another user, so the log is not used",
-            hint=f"if you trust whoever can write there: {listed}",
+            hint=f"if you trust everyone who can write there, {listed}",
             file=str(stranger),
         )
     raise RefusedError(
-        f"git tracks the log in {folder}: it is not used, a pull could bring another",
-        hint=f"if it is yours: `git rm -r --cached {quoted(str(folder))}`; if it came with "
-        f"the repository, remove it; to use it anyway: {listed}",
+        f"the log in {folder} is not used: git tracks it, so a pull could replace it",
+        hint=f"if the log is yours, run `git rm -r --cached {quoted(str(folder))}`; if it "
+        f"came with the repository, remove it; to use it anyway, {listed}",
         file=str(folder),
     )
 

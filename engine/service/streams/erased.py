@@ -16,7 +16,7 @@ _place_of: Final = RecordedEvent.__struct_fields__.index
 _event_of = itemgetter(*map(_place_of, ("stream", "version", "type", "payload")))
 _salt_of = itemgetter(_place_of("salt"))
 _payload_of = itemgetter(_place_of("payload"))
-UNSAID = "its payload is another one"
+UNSAID = "its payload is a different one"
 
 
 def erasures_of(log: EventStore) -> Erasures:

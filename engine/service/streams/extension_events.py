@@ -29,7 +29,8 @@ def extension_event(tag: str, data: object, *, is_observed: bool = False) -> Ext
             return ExtensionEvent(tag, data)
         raise NotFoundError(
             f"no installed extension provides the event type {tag}",
-            hint="install the package that does, or record it unchanged with --observed",
+            hint="install the package that provides it, or record the event unchanged "
+            "with --observed",
             unknown=error.unknown,
             field="type",
         ) from error
@@ -61,7 +62,9 @@ def checked_data(
     with named(extension):
         said = msgspec.to_builtins(converted(data, kind, field="data"))
     if not isinstance(said, dict):
-        raise ExtensionError(f"{extension.described()} makes no object of its data")
+        raise ExtensionError(
+            f"{extension.described()} did not return an object for its data"
+        )
     return said
 
 

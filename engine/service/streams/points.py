@@ -109,7 +109,7 @@ def parse_point(text: str, *, now: int) -> Point:
         parse(text)
     except InvalidInputError as error:
         raise InvalidInputError(
-            f"{text[:60]!r} is not a point in the log; give {FORMS}",
+            f"{text[:60]!r} is not a point in the log; use {FORMS}",
             unknown=(text, ("best", "start")),
         ) from error
     return Point("time", time=text)
@@ -135,7 +135,7 @@ def version_at(log: Log, stream: str, head: "Sprint | Journal", point: Point) ->
         whose = f"sprint {sprint_id}" if sprint_id else "the journal"
         said = point.time or f"{point.form} {point.number}"
         raise NotFoundError(
-            f"{whose} has nothing at {said}; it has versions 1 to {head.version}",
+            f"{whose} has no event at {said}; it has versions 1 to {head.version}",
             sprint=sprint_id,
         )
     return version

@@ -123,7 +123,8 @@ class Repository(Generic[State]):
         last = head if version is None else version
         if not 0 <= last <= head:
             raise NotFoundError(
-                f"{self.kind.name(name)} has no version {last}; it has 1 to {head}",
+                f"{self.kind.name(name)} has no version {last}; it has versions 1 to "
+                f"{head}",
                 stream=stream,
             )
         known = self.checkpoints.newest(stream, until=last, among=among)

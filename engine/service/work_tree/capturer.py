@@ -143,7 +143,7 @@ class Capturer:
             if metrics.setdefault(name, value) != value:
                 source = next(one.name for one in measured.origins if name in one.metrics)
                 raise InvalidInputError(
-                    f"{value} is given, and {source} says {metrics[name]}",
+                    f"{value} is specified, but {source} states {metrics[name]}",
                     field=name,
                     hint="omit one of them",
                 )

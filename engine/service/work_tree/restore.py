@@ -179,10 +179,10 @@ def _check_tree(workspace: Service, sprint: Sprint, order: RestoreOrder) -> None
     if held and not any(map(workspace.tree.has, held)):
         where = shown_tree(workspace.location, held[0])
         raise RefusedError(
-            f"the saved files are those of {where}: they are not restored into another "
-            "work tree",
-            hint="repeat the command there; `--into .` restores them here anyway, "
-            "`sprintlog restore iter:N --into FOLDER` copies them",
+            f"the saved files belong to {where} and are not restored into another work "
+            "tree",
+            hint="repeat the command there, restore them here anyway with `--into .`, or "
+            "run `sprintlog restore iter:N --into FOLDER` to copy them",
             sprint=sprint.id,
         )
 
@@ -221,8 +221,8 @@ def _check_bytes(made: PlacementPlan, damaged: set[str]) -> None:
         named = ", ".join(map(shown, paths[:3]))
         more = f" and {len(paths) - 3} more" if paths[3:] else ""
         raise RefusedError(
-            f"the bytes of {named}{more} are damaged in the store: nothing was changed",
-            hint=f"name the PATHs to bring others back; {SEE}",
+            f"nothing was changed: the bytes of {named}{more} are damaged in the store",
+            hint=f"specify PATHs to restore only other files; {SEE}",
             files=[shown(path) for path in paths],
         )
 
@@ -240,7 +240,7 @@ def finish_restores(workspace: Service, sprint: Sprint) -> tuple[int, str | None
             done = _finish(workspace, sprint.id, store, "runtime")
     except (SprintlogError, OSError) as error:
         said = error.message if isinstance(error, SprintlogError) else error.strerror
-        wrong = f"a restore that was cut short cannot be finished: {said}"
+        wrong = f"an interrupted restore cannot be finished: {said}"
         return 0, f"{wrong}; `sprintlog undo --yes` puts everything back"
     events = sum(len(ended.events) for ended in done)
     lost = [ended.lost for ended in done if ended.lost]
@@ -375,7 +375,8 @@ def _check_meant(snapshot: Snapshot, paths: Sequence[str]) -> None:
     for path in paths:
         if path not in snapshot.files and path not in snapshot.folders:
             raise RefusedError(
-                f"{shown(path)}: the snapshot holds no such file or folder",
-                hint="`sprintlog show iteration N --files` lists its files",
+                f"{shown(path)}: the snapshot contains no such file or folder",
+                hint="run `sprintlog show iteration N --files` to list the snapshot's "
+                "files",
                 file=shown(path),
             )

@@ -65,8 +65,9 @@ def bring(workspace: Service, store: Store, commit: str) -> None:
             raise NotFoundError(
                 f"the files of snapshot {commit[:12]} are in the store of "
                 f"{shown_tree(workspace.location, taken)}, and not in this one's",
-                hint=f"`sprintlog restore snapshot:{commit[:12]}` extracts them there; "
-                "`snapshot.remote` in sprintlog.toml shares them from then on",
+                hint=f"run `sprintlog restore snapshot:{commit[:12]}` there to extract "
+                "them; set `snapshot.remote` in sprintlog.toml to share future "
+                "snapshots",
                 snapshot=commit,
                 worktree=taken.worktree,
             ) from missing
@@ -79,7 +80,7 @@ def _fetch(remote: Remote, store: Store, taken: HeldSnapshot, where: str) -> Non
     except NotFoundError as error:
         raise NotFoundError(
             f"{error.message}: its files are in the store of {where}",
-            hint="what that machine could not push goes there with its next snapshot",
+            hint="that machine pushes unpushed files with its next snapshot",
             snapshot=taken.snapshot,
             worktree=taken.worktree,
         ) from error

@@ -223,8 +223,9 @@ def find_snapshot(workspace: Service, sprint: Sprint, point: str) -> HeldSnapsho
     if form == "snapshot":
         return snapshot_named(sprint, name)
     raise InvalidInputError(
-        f"{point[:60]!r} is not a snapshot; give iter:N, start, best or snapshot:ID",
-        hint="with the files at hand: `sprintlog rollback iter:N --files --dry-run`",
+        f"{point[:60]!r} is not a snapshot; use iter:N, start, best or snapshot:ID",
+        hint="to compare the current files, run `sprintlog rollback iter:N --files "
+        "--dry-run`",
     )
 
 

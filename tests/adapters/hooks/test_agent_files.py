@@ -107,7 +107,7 @@ def test_what_only_looks_like_ours_is_left(tmp_path: Path) -> None:
         ('{"hooks": {"Stop": {}}}', "hooks.Stop: is not a list"),
         ('{"a": 1, "a": 2}', "a: occurs twice"),
         ('{"hooks": {"Stop": [], "Stop": []}}', "hooks.Stop: occurs twice"),
-        ("{} {}", "more follows"),
+        ("{} {}", "contains more text"),
         ("[" * 5000, "nested deeper"),
     ],
 )

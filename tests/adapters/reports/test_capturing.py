@@ -222,7 +222,7 @@ def test_a_command_that_writes_a_report_can_be_the_build(tmp_path: Path) -> None
         ('{"test_count": "4"}', "'4' is not a number"),
         ('{"test_count": 4, "test_count": 5}', 'duplicate key "test_count"'),
         ('{"test_count": 4,}', "not JSON"),
-        ('{"build_status": "success"}', "build_status is given by"),
+        ('{"build_status": "success"}', "specify build_status"),
     ],
 )
 def test_a_last_line_that_is_meant_and_wrong_measures_nothing(
@@ -239,7 +239,7 @@ def test_a_report_and_a_last_line_do_not_say_the_same(tmp_path: Path) -> None:
     """If two reports state the number of tests, one of them must be omitted."""
     (tmp_path / "junit.xml").write_text(SUITE)
     with pytest.raises(
-        RefusedError, match=r"test_count is given by both echo 3/4 and junit"
+        RefusedError, match=r"both echo 3/4 and junit.xml specify test_count"
     ):
         captured(tmp_path, builds=["echo 3/4"], reports=["junit.xml"])
 

@@ -69,5 +69,5 @@ def test_refuses_two_that_say_the_same(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
         (tmp_path / name).write_text('{"m": 1}')
     reports = wanted("json=*.json", folder=tmp_path)
-    with pytest.raises(InvalidInputError, match=r"has m, as a\.json does"):
+    with pytest.raises(InvalidInputError, match=r"contains m, and so does a\.json"):
         read_reports(reports, folder=tmp_path, pointers={"m": "/m"})

@@ -63,7 +63,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "Jest with another sum": (
         JEST % (2, '{"status":"failed"}'),
-        "numFailedTests: 1 failed tests are listed, 2 stated",
+        "numFailedTests: lists 1 failed tests but states 2",
     ),
     "Jest with an unknown status": (
         JEST % (0, '{"status":"great"}'),
@@ -71,7 +71,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "Playwright with another sum": (
         PLAYWRIGHT % ('{"specs":[{"tests":[{"status":"flaky"}]}]}', 1),
-        "stats.expected: 0 tests are listed, 1 stated",
+        "stats.expected: lists 0 tests but states 1",
     ),
     "go test, cut": (
         '{"Action":"start","Package":"a"}\n{"Action":"pass","Package":"a","Test":"T"}',
@@ -81,12 +81,12 @@ REFUSED: dict[str, tuple[str, str]] = {
     "cargo, cut": ("running 2 tests\ntest a ... ok\n", "ends before the results"),
     "cargo in cargo": (
         "running 2 tests\nrunning 1 test\ntest a ... ok\n",
-        "2: 0 results of 2 tests",
+        "2: 0 results for 2 tests",
     ),
     "cargo with other sums": (
         "running 2 tests\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; "
         "0 filtered out\n",
-        "2: 1 results of 2 tests",
+        "2: 1 results for 2 tests",
     ),
     "TAP without a plan": ("TAP version 13\nok 1\n", "ends without its plan"),
     "TAP with two plans": ("1..1\nok 1\n1..1\n", "3: a second plan"),
@@ -129,7 +129,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "a rate of 200 %": ('<coverage line-rate="2"/>', "line-rate: '2' is not a rate"),
     "another rate": (
         '<coverage line-rate="0.9" lines-valid="10" lines-covered="1"/>',
-        "line-rate: 0.9 is not 1 of 10 lines",
+        "line-rate: 0.9 does not match 1 of 10 lines",
     ),
     "more lines covered than there are": (
         '<coverage line-rate="1" lines-valid="1" lines-covered="2"/>',

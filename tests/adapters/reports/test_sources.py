@@ -46,16 +46,16 @@ def test_what_lizard_cannot_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("A = 1\n")
     (tmp_path / "b.py").symlink_to("nowhere")
     found = measured(".", folder=tmp_path)
-    assert found.notes == (".: lizard could not read 1 of 2 files whole",)
+    assert found.notes == (".: lizard could only partly read 1 of 2 files",)
 
 
 def test_nothing_to_measure_is_refused(tmp_path: Path) -> None:
     """A missing path, or one without sources, is named."""
     (tmp_path / "plan.yaml").write_text("a: 1\n")
     for path in (".", "plan.yaml"):
-        with pytest.raises(InvalidInputError, match="holds no source file"):
+        with pytest.raises(InvalidInputError, match="contains no source file"):
             measured(path, folder=tmp_path)
-    with pytest.raises(NotFoundError, match=r"^nowhere: there is no such file or folder"):
+    with pytest.raises(NotFoundError, match=r"^nowhere: no such file or folder"):
         measured("nowhere", folder=tmp_path)
 
 
@@ -63,7 +63,7 @@ def test_a_source_that_never_ends_is_given_up(tmp_path: Path) -> None:
     """At its time limit lizard is ended, and its partial results are discarded."""
     os.mkfifo(tmp_path / "pipe.py")
     mark = f"measured-{tmp_path}"
-    with pytest.raises(RefusedError, match=r"lizard did not end within 1 s"):
+    with pytest.raises(RefusedError, match=r"lizard did not finish within 1 s"):
         measured(".", folder=tmp_path, seconds=1, mark=mark)
     assert alive_with(mark) == []
 

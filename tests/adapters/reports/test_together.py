@@ -55,7 +55,7 @@ def test_a_file_measured_twice_is_refused(tmp_path: Path) -> None:
     names.append(lcov(tmp_path, "b.info", str(tmp_path / "src" / "a.py"), [1, 1]))
     with pytest.raises(InvalidInputError) as caught:
         read(*names, folder=tmp_path)
-    assert caught.value.message == "b.info: measures src/a.py, as a.info does"
+    assert caught.value.message == "b.info: measures src/a.py, and so does a.info"
 
 
 def test_a_file_is_the_same_in_other_formats(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_file_is_the_same_in_other_formats(tmp_path: Path) -> None:
     root = str(tmp_path / "pkg")
     (tmp_path / "c.xml").write_text(content.replace("/home/user/pkg", root))
     lcov(tmp_path, "a.info", "pkg/a.py", [1])
-    with pytest.raises(InvalidInputError, match=r"measures pkg/a\.py, as c\.xml does"):
+    with pytest.raises(InvalidInputError, match=r"measures pkg/a\.py, and so does c\.xml"):
         read("c.xml", "a.info", folder=tmp_path)
 
 

@@ -74,7 +74,7 @@ def test_restore_whose_store_is_lost_is_given_up(
     """A restore that can never be finished is reported once, and recorded as abandoned."""
     cut_short(done, monkeypatch)
     shutil.rmtree(tree / ".git/sprintlog/snapshots/store.git")
-    assert "is given up: the store holds no snapshot" in done("note", "next").err
+    assert "is given up: the store does not contain snapshot" in done("note", "next").err
     assert done("note", "after").err == ""
     (event,) = done("log", "--type", "files-restored", "--json").lines
     assert (event["data"]["written"], event["data"]["left_count"]) == (0, 1)

@@ -165,7 +165,7 @@ def test_another_snapshot_under_its_name_is_not_taken(
     lose_the_store()
     refused = run("restore", f"snapshot:{first}", "--into", "out")
     assert refused.code != 0
-    assert "gives another snapshot" in refused.err
+    assert "a different snapshot" in refused.err
     assert not (shared / "out").exists()
     assert second not in subprocess.run(
         ["git", "--git-dir", ".sprintlog/snapshots/store.git", "for-each-ref"],

@@ -42,7 +42,7 @@ def test_nothing_is_followed(sprint: Path, done: Run, tmp_path: Path) -> None:
         (["--html", "nowhere/night.html"], "No such file"),
         (["--open"], "--open requires --html FILE"),
         (["3", "--html", "night.html"], "take no point"),
-        (["--html", "night.html", "--at", "version:99"], "has nothing at version 99"),
+        (["--html", "night.html", "--at", "version:99"], "has no event at version 99"),
     ],
 )
 def test_what_cannot_be_written_is_said(

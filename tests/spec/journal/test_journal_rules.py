@@ -71,7 +71,7 @@ def test_refuses_an_entry_that_is_there() -> None:
     diary = Diary().do(RecordEntry(entry=entry("a b")), at=AT)
     error = diary.refusal(RecordEntry(entry=entry("a-b")), at=AT)
     assert error.fields["field"] == "entry.id"
-    assert error.message.startswith("entry.id: a-b-1 is recorded already")
+    assert error.message.startswith("entry.id: a-b-1 is already recorded")
     error = diary.refusal(RecordEntry(entry=entry("a b", iteration=1)), at=AT)
     assert error.fields["field"] == "entry.id"
 
@@ -208,7 +208,7 @@ def test_a_learning_and_its_observation_name_each_other() -> None:
     first, second = diary.document.entries[0].observations
     assert (first.related_learning_id, second.related_learning_id) == ("", "learning-0001")
     assert diary.document.learnings[0].source_entry_id == "auth-1"
-    for observation, said in ((2, "names a learning already"), (3, "has no observation 3")):
+    for observation, said in ((2, "already has a learning"), (3, "has no observation 3")):
         error = diary.refusal(AddLearning(learning=from_it, observation=observation), at=AT)
         assert said in error.message
         assert error.fields["field"] == "observation"
@@ -222,7 +222,7 @@ def test_an_observation_recorded_with_its_learning_is_taken() -> None:
     error = diary.refusal(
         AddLearning(learning=learned(source_entry_id="auth-1"), observation=1), at=AT
     )
-    assert "names a learning already" in error.message
+    assert "already has a learning" in error.message
 
 
 def test_counts_references_and_retires() -> None:

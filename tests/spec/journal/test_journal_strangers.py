@@ -13,7 +13,7 @@ from sprintlog.engine.journal.foreign import stranger
         ({"status": "executing", "indicator": "x", "elapsed_seconds": 1, "last_output": "",
           "timestamp": "2026-02-01 10:00:00"}, "the status file of a running loop"),
         ({"status": "idle", "indicator": "x"}, "the status file of a running loop"),
-        ({"status": "idle", "tasks": []}, "a file of another tool, with status, tasks"),
+        ({"status": "idle", "tasks": []}, "with the keys status, tasks"),
         ([], "JSON, but not an object"),
     ],
 )  # fmt: skip

@@ -78,8 +78,8 @@ def check_is_plain(url: str, *, file: str | None = None, field: str | None = Non
             "a stored address must not contain a password",
             file=file,
             field=field,
-            hint="put it in PGPASSFILE, ~/.pgpass, a service file (`?service=NAME`), or in "
-            "PGPASSWORD or SPRINTLOG_LOG in the environment",
+            hint="put the password in PGPASSFILE, ~/.pgpass, a service file "
+            "(`?service=NAME`), or in PGPASSWORD or SPRINTLOG_LOG in the environment",
         )
 
 

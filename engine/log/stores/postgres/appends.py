@@ -92,11 +92,11 @@ class ServerLeases:
     def _busy(self, stream: str) -> BusyError:
         held = self.of(stream)
         if held is None:
-            return BusyError(f"another process works on {stream}", hint="try again")
+            return BusyError(f"another process is working on {stream}", hint="try again")
         return BusyError(
             f"{stream} is being worked on by {held.host} since {held.since}, last heartbeat"
             f" {held.heartbeat}",
-            hint="end it there, or wait: if it is gone, its lease expires in "
+            hint="stop it there, or wait: if it no longer runs, its lease expires in "
             f"{held.seconds_left:.0f} s",
             host=held.host,
         )
@@ -239,7 +239,7 @@ class ServerAppends(ServerQueries):
         if outcome == "fenced":
             raise RefusedError(
                 f"nothing recorded: the lease of {stream} was lost to another worker",
-                hint="`sprintlog status` shows the worker",
+                hint="run `sprintlog status` to see the worker",
             )
         if outcome == "done":
             # The answer was lost: read the result from the log.
@@ -322,9 +322,10 @@ class ServerAppends(ServerQueries):
         """Return an append's result after comparing its last hash with the server's."""
         if events[-1].hash != last:
             raise UnreadableError(
-                "the server chained the event differently: its functions are "
-                "not those of this sprintlog",
+                "the server chained the event differently: its functions differ from "
+                "those of this sprintlog",
                 position=events[-1].position,
-                hint="`sprintlog verify`, and ask the server's owner who changed them",
+                hint="run `sprintlog verify`, and ask the server's owner who changed the "
+                "functions",
             )
         return self._told(events)

@@ -47,24 +47,24 @@ def explained(error: psycopg.Error, address: Address) -> errors.SprintlogError:
     where = address.shown
     if is_standby(error):
         return errors.RefusedError(
-            f"nothing recorded: {where} is read-only: a standby, or configured so",
-            hint="name the primary, or add target_session_attrs=read-write",
+            f"nothing recorded: {where} is a standby, or is configured as read-only",
+            hint="specify the primary, or add target_session_attrs=read-write",
         )
     match error:
         case codes.LockNotAvailable():
             return errors.BusyError(
                 f"the log {address.log} stays locked by another writer",
-                hint="wait for it to finish, or end it, and repeat the command",
+                hint="wait for the writer to finish, or end it, and repeat the command",
             )
         case codes.InsufficientPrivilege():
             return errors.RefusedError(
                 f"permission denied ({said})",
-                hint="its owner must run `GRANT sprintlog_writer TO role`",
+                hint="ask the database's owner to run `GRANT sprintlog_writer TO role`",
             )
         case codes.UndefinedTable() | codes.InvalidSchemaName() | codes.UndefinedFunction():
             return errors.NotFoundError(
-                f"there is no log at {where}: the database has no schema sprintlog",
-                hint="`sprintlog init --log ADDRESS` makes it",
+                f"there is no log at {where}: the database has no schema named sprintlog",
+                hint="run `sprintlog init --log ADDRESS` to create it",
             )
         case codes.DiskFull():
             return errors.RefusedError(
@@ -74,7 +74,7 @@ def explained(error: psycopg.Error, address: Address) -> errors.SprintlogError:
         case codes.DataCorrupted() | codes.IndexCorrupted():
             return errors.UnreadableError(
                 f"the server reports damaged data ({said})",
-                hint="restore a backup of the server",
+                hint="restore the server from a backup",
             )
         case _:
             return _of_server(error, said, where)
@@ -84,8 +84,8 @@ def unsure(error: psycopg.Error, address: Address) -> errors.SprintlogError:
     """Return the error for an append with an unknown result."""
     said = explained(error, address).message.removeprefix("nothing recorded: ")
     return errors.SprintlogError(
-        f"{said}: an event being recorded may be in the log or not",
-        hint="repeat the command with the same key: it returns the recorded answer",
+        f"{said}: an event being recorded may or may not be in the log",
+        hint="repeat the command with the same key to get the recorded answer",
     )
 
 
@@ -93,7 +93,7 @@ def _of_server(error: psycopg.Error, said: str, where: str) -> errors.SprintlogE
     if error.sqlstate is None and isinstance(error, psycopg.OperationalError):
         return errors.SprintlogError(
             f"the server of {where} cannot be reached ({said})",
-            hint="check address, network and server; a password belongs in PGPASSFILE, "
-            "a service file or PGPASSWORD",
+            hint="check the address, the network and the server; put a password in "
+            "PGPASSFILE, a service file or PGPASSWORD",
         )
     return errors.SprintlogError(f"PostgreSQL failed at {where} ({said})")

@@ -72,19 +72,19 @@ def check_applied(applied: Sequence[tuple[int, str]]) -> None:
     last = max((number for number, _ in applied), default=0)
     if last > len(ours):
         raise NewerVersionError(
-            f"the database has schema {last}, this sprintlog knows up to {len(ours)}: "
-            "a newer sprintlog is required",
-            hint="a newer sprintlog writes there: upgrade this one",
+            f"the database has schema version {last}, but this sprintlog supports only "
+            f"versions up to {len(ours)}",
+            hint="upgrade sprintlog",
         )
     if [*applied] != ours[: len(applied)]:
         raise UnreadableError(
-            "the schema sprintlog in the database was not made by this sprintlog",
-            hint="`sprintlog store copy FROM TO` from there with the version that made it, "
-            "into a new database",
+            "the database's schema sprintlog was not created by this sprintlog",
+            hint="run `sprintlog store copy FROM TO` with the version that created it to "
+            "copy the log into a new database",
         )
     raise RefusedError(
-        f"the database has schema {last}, this sprintlog needs {len(ours)}",
-        hint="its owner must run `sprintlog init --log ADDRESS`",
+        f"the database has schema version {last}, but this sprintlog requires {len(ours)}",
+        hint="ask the database's owner to run `sprintlog init --log ADDRESS`",
     )
 
 
@@ -121,7 +121,7 @@ def _check_owner(raw: psycopg.Connection[Any]) -> None:
     for (owner,) in raw.execute(_STRANGER):
         raise RefusedError(
             f"the schema sprintlog belongs to {owner}",
-            hint=f"run it as {owner}, or use a database without that schema",
+            hint=f"run the command as {owner}, or use a database without that schema",
         )
 
 
@@ -133,12 +133,14 @@ def check_server(connection: ServerConnection) -> None:
     )
     if version < VERSION_MIN:
         raise RefusedError(
-            f"PostgreSQL {version // 10000} is too old: a log needs {VERSION_MIN // 10000}"
+            f"PostgreSQL {version // 10000} is too old: a log requires at least "
+            f"{VERSION_MIN // 10000}"
         )
     if encoding != "UTF8":
         raise RefusedError(
-            f"the database is in {encoding}: a log needs UTF8",
-            hint="`createdb --encoding=UTF8 --template=template0 NAME` makes one",
+            f"the database's encoding is {encoding}: a log requires UTF8",
+            hint="run `createdb --encoding=UTF8 --template=template0 NAME` to create a "
+            "suitable one",
         )
 
 
@@ -151,8 +153,8 @@ def check_settings(address: Address, *, fsync: str, full_page_writes: str) -> No
     ]
     if wrong and not address.is_unsafe:
         raise RefusedError(
-            f"{' and '.join(wrong)} is off: this server can lose acknowledged events",
-            hint="switch it on there, or add `&unsafe=yes` to the address",
+            f"this server can lose acknowledged events: {' and '.join(wrong)} is off",
+            hint="change the setting to on, or add `&unsafe=yes` to the address",
         )
 
 
@@ -229,7 +231,7 @@ def unwaited(known: list[tuple[str, str]]) -> str | None:
     """
     if not known or waited_for(known) or any(state == UNSEEN for _, state in known):
         return None
-    return f"standby servers: {len(known)}, none synchronous: a failover can lose events"
+    return f"standby servers: {len(known)}, none synchronous, so a failover can lose events"
 
 
 def risks(connection: ServerConnection) -> Iterator[str]:

@@ -52,7 +52,8 @@ class Takeover:
         if problem is not None:
             first, end = self._sent[0].position, self._sent[-1].position
             raise RefusedError(
-                f"nothing recorded: among positions {first} to {end}: {problem.decode()}"
+                f"nothing recorded: error between positions {first} and {end}: "
+                f"{problem.decode()}"
             )
 
     def give_up(self) -> None:
@@ -139,7 +140,7 @@ class PostgresLog(ServerAppends):
         if made is None:
             raise RefusedError(
                 f"the log {address.log} already exists at {address.shown}",
-                hint="name another one: ?log=NAME",
+                hint="choose another name with `?log=NAME`",
             )
         log = cls(url, clock=clock, entropy=entropy, wait=wait, beside=beside)
         log.acknowledge(stores.START)
@@ -154,7 +155,7 @@ class PostgresLog(ServerAppends):
         if log is None:
             raise NotFoundError(
                 f"there is no log {self.address.log} at {self.address.shown}",
-                hint="`sprintlog init --log ADDRESS` makes it",
+                hint="run `sprintlog init --log ADDRESS` to create it",
             )
         return log, identity, server
 

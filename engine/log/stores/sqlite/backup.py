@@ -42,7 +42,7 @@ def back_up(
     is damaged.
     """
     if os.path.lexists(target):
-        raise RefusedError(f"{target} exists: a backup is never written over anything")
+        raise RefusedError(f"{target} already exists, and a backup never overwrites a file")
     draft = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -210,7 +210,7 @@ class LocalCaches:
         except sqlite3.Error as error:
             raise RefusedError(
                 f"{path} cannot be opened: {error}",
-                hint="it holds caches only: check the folder, or remove it",
+                hint="check the folder, or remove the file, which contains only caches",
                 path=str(path),
             ) from error
         self._raw = raw

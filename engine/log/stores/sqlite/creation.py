@@ -64,14 +64,14 @@ def _make_folder(folder: Path) -> None:
 def _refuse_leftovers(path: Path) -> None:
     if os.path.lexists(path):
         raise RefusedError(
-            f"{path} exists: a log is never created over another", path=str(path)
+            f"{path} already exists, and a new log never overwrites another", path=str(path)
         )
     for name in (wal_path(path), path.with_name(f"{path.name}-journal"), head_path(path)):
         if os.path.lexists(name):
             # SQLite would apply another log's journal to the new one.
             raise RefusedError(
                 f"{name} belongs to a deleted log",
-                hint="restore that log, or move the file away to begin a new one",
+                hint="restore that log, or move the file away to create a new one",
                 path=str(name),
             )
 
@@ -82,7 +82,7 @@ def _remove(draft: Path) -> None:
 
 
 def _not_created(path: Path, error: OSError) -> RefusedError:
-    hint = "check the permissions of the folder, and the free space on its disk"
+    hint = "check the folder's permissions and the free space on its disk"
     return RefusedError(
         f"{path} cannot be created: {error.strerror}",
         hint=NO_LOCKS if error.errno == ENOLCK else hint,

@@ -48,8 +48,8 @@ def check_is_sqlite(path: Path, what: str) -> None:
     """Raise `RefusedError` if the log is not an existing SQLite file."""
     if not path.exists():
         raise errors.RefusedError(
-            f"{what} is for logs in SQLite, and there is none at {path}",
-            hint="`sprintlog store export` writes any log as lines",
+            f"{what} requires an SQLite log, and there is none at {path}",
+            hint="use `sprintlog store export` to export any log",
             path=str(path),
         )
 
@@ -128,8 +128,8 @@ class Connection:
         except sqlite3.Error as error:
             raise explained(error, self.path) from error
         self.is_behind = False
-        done = f"schema {len(MIGRATIONS)} now, which older versions of sprintlog refuse"
-        self.wait.say(f"{self.path}: {done}")
+        done = f"now has schema {len(MIGRATIONS)}, which older versions of sprintlog refuse"
+        self.wait.say(f"{self.path} {done}")
 
     def doubt(self) -> None:
         """After a failed statement, request a check of the locks before the next one."""

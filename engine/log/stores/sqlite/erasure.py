@@ -40,8 +40,9 @@ def mark(path: Path) -> None:
             sync(path.parent)
     except OSError as error:
         raise RefusedError(
-            f"nothing erased: {place} cannot be written: {error.strerror}",
-            hint="check the folder's permissions, its disk and the space there, and repeat",
+            f"nothing erased: {place} cannot be written ({error.strerror})",
+            hint="check the folder's permissions and free disk space, and repeat the "
+            "command",
             path=str(place),
         ) from error
 

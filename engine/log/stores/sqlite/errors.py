@@ -54,9 +54,9 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
         )
     if code == _IOERR:
         return SprintlogError(
-            f"the disk of {path} failed ({text}): an event being recorded may be in the "
-            "log or not",
-            hint="repeat the command with the same key: it returns the recorded answer",
+            f"the disk of {path} failed ({text}): an event being recorded may or may not "
+            "be in the log",
+            hint="repeat the command with the same key to get the recorded answer",
         )
     # Checked last, because it takes as long as reading the complete log.
     if code in (_CORRUPT, _NOTADB) and was_not_read(path):
@@ -72,8 +72,8 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
 def not_read(path: Path) -> SprintlogError:
     """Return the error for a log that may be intact but could not be read from the disk."""
     return SprintlogError(
-        f"reading {path} failed with an input/output error: nothing shows that it is "
-        "damaged",
+        f"reading {path} failed with an input/output error, which does not mean that it "
+        "is damaged",
         hint="check the disk, and repeat the command",
     )
 
@@ -85,7 +85,7 @@ def no_locks(path: Path) -> SprintlogError | None:
     """
     if reason := why_no_lock(path):
         return SprintlogError(
-            f"nothing recorded: the disk of {path} gives no locks ({reason})",
+            f"nothing recorded: the disk of {path} does not support locks ({reason})",
             hint=NO_LOCKS,
             path=str(path),
         )

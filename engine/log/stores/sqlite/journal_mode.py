@@ -164,8 +164,8 @@ def checkpoint(connection: sqlite3.Connection, way: str = "RESTART") -> bool:
         return False
     if carried > pages:
         raise UnreadableError(
-            "SQLite carried over more pages than its write-ahead log held: the file "
-            "is damaged",
+            "SQLite copied more pages than its write-ahead log contained, so the file is "
+            "damaged",
             hint=f"{RESCUE}; and use SQLite 3.51.3 or newer",
         )
     return not busy

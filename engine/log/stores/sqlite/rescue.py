@@ -27,11 +27,11 @@ EVENTS_A_STEP = 256
 SAVED, READABLE, DAMAGED, MISSING = "saved", "readable", "damaged", "missing"
 IN_DOUBT = "it may never have been committed"
 LATER = "follows an event that was not saved"
-CHANGED = "its hash does not fit: it, or the event before, was changed"
-NOT_WHOLE = "its payload is not the one that was recorded, or a field has no sense"
-UNREADABLE = "it was found and cannot be read"
-NOTHING = "nothing of it was found"
-OTHER = "the head file has another event: this log was put in the place of another"
+CHANGED = "its hash does not match: it or the previous event was changed"
+NOT_WHOLE = "its payload is not the recorded one, or a field is invalid"
+UNREADABLE = "it was found but cannot be read"
+NOTHING = "it was not found"
+OTHER = "the head file states a different event: this log replaced another one"
 
 Problem = Callable[[RecordedEvent], str | None]
 """A function that returns an event's problem, apart from its place in the chain."""

@@ -172,24 +172,24 @@ def check_schema(connection: sqlite3.Connection) -> bool:
     if made in texts[1:] and header != (APPLICATION_ID, texts.index(made)):
         raise UnreadableError("the header of the log's database is damaged", hint=RESCUE)
     if not made:
-        raise UnreadableError("the database is empty: no log is in it", hint=RESCUE)
+        raise UnreadableError("the database is empty and contains no log", hint=RESCUE)
     if application_id != APPLICATION_ID:
         raise UnreadableError(
-            "the database is another program's, and no log",
+            "the database belongs to another program and is not a log",
             hint=f"put the log back in its place; if it is lost, {RESCUE}",
         )
     if version > len(MIGRATIONS):
         raise NewerVersionError(
-            f"the log has schema {version}, this sprintlog knows up to {len(MIGRATIONS)}: "
-            "a newer sprintlog is required",
-            hint="the log was written by a newer sprintlog: upgrade this one",
+            f"the log has schema version {version}, but this sprintlog supports only "
+            f"versions up to {len(MIGRATIONS)}",
+            hint="upgrade sprintlog",
         )
     if problem := _difference(made, texts[version]):
         raise UnreadableError(
-            f"the log's tables and triggers are not those of this sprintlog: {problem}",
-            hint="if another version of sprintlog made the log, `sprintlog store export` "
-            "there and `sprintlog store import FILE` here carry it over; your own tables "
-            f"belong in another database; if it is damaged, {RESCUE}",
+            f"the log's tables or triggers differ from those of this sprintlog: {problem}",
+            hint="if another version of sprintlog created the log, run `sprintlog store "
+            "export` there and `sprintlog store import FILE` here; keep your own "
+            "tables in another database; if the log is damaged, {RESCUE}",
         )
     return bool(version < len(MIGRATIONS))
 

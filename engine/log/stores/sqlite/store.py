@@ -188,7 +188,7 @@ class SqliteLog(Queries):
             except sqlite3.IntegrityError as error:
                 first, end = events[0].position, events[-1].position
                 raise RefusedError(
-                    f"nothing recorded: among positions {first} to {end}: {error}"
+                    f"nothing recorded: error between positions {first} and {end}: {error}"
                 ) from error
             last[:] = events
 

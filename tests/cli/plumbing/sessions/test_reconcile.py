@@ -165,7 +165,7 @@ def test_a_hooks_word_alone_opens_only_the_agents_own_folder(
     assert "is not in ~/.claude" in run("session", "reconcile").err
     (own / "link.jsonl").symlink_to(file)
     named(own / "link.jsonl")
-    assert "is reached by a link" in run("session", "reconcile").err
+    assert "is reached through a link" in run("session", "reconcile").err
     named(own / ".." / ".." / "other.jsonl")
     assert "is not in ~/.claude" in run("session", "reconcile").err
     shutil.copy(file, own / "plain.jsonl")

@@ -89,7 +89,7 @@ def test_the_folder_one_stands_in_chooses_the_sprint(
     for name in ("one", "two"):
         done("sprint", "create", name, "--plan", "plan.yaml", "--sprint-dir", name)
     (folder / "two/src").mkdir()
-    assert "which sprint?" in run("status").err
+    assert "more than one sprint" in run("status").err
     for place in ("two", "two/src"):
         monkeypatch.chdir(folder / place)
         assert done("status", "--json").json["sprint"] == "two"

@@ -83,11 +83,11 @@ def test_commands_write_build_and_count(loop: Path, run: Run) -> None:
             1,
             "error: sleep 9: timed out",
         ),
-        (["--source", "plan.yaml"], 1, "error: plan.yaml: holds no source file"),
+        (["--source", "plan.yaml"], 1, "error: plan.yaml: contains no source file"),
         (
             ["--report", "junit.xml", "--metric", "test_count=3"],
             1,
-            "error: test_count: 3 is given, and junit.xml says 2",
+            "error: test_count: 3 is specified, but junit.xml states 2",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,

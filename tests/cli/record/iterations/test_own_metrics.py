@@ -95,7 +95,7 @@ def test_unknown_name_says_what_declares_it(loop: Path, run: Run, done: Run) -> 
     done("iteration", "start")
     failed = run("iteration", "end", "--metric", "p99_ms=1", "--build", "touch ran")
     assert failed.code == 1
-    assert "`sprintlog iteration rules set --metric p99_ms` declares one" in failed.err
+    assert "`sprintlog iteration rules set --metric p99_ms` to declare" in failed.err
     assert not (loop / "ran").exists()
 
 

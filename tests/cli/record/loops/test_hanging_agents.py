@@ -138,7 +138,7 @@ def test_only_an_agent_that_rests_is_ended(
     (listed,) = done("list", "--json").json
     assert listed["outcome"] == outcome
     assert (folder / "worked").exists() == (outcome == "completed")
-    assert ("still runs" in result.err) == (outcome == "completed")
+    assert ("still running" in result.err) == (outcome == "completed")
     assert len(events(done, "iteration-ended")) == 1
 
 

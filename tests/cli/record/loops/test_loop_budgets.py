@@ -272,7 +272,7 @@ def test_a_known_agent_without_a_cost_is_refused(
     for more in ((), ("--dry-run",)):
         refused = run("run", "--budget-cost", "5", *more, "--", "codex", "exec")
         assert refused.code == 1
-        assert refused.err.startswith("error: cannot keep a cost budget: codex")
+        assert refused.err.startswith("error: cannot enforce a cost budget: codex")
     assert done("log", "--json").out == before
     assert done("run", "--budget-cost", "5", "--price", "1/8", "--dry-run", "--", "codex")
     done("iteration rules set", "--budget-cost", "5")

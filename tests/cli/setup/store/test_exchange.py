@@ -153,7 +153,7 @@ CASES: dict[str, tuple[Edit, str]] = {
         ":8: actor: holds a control character; must be",
     ),
     "no sprint": (lambda x: forged(x, stream="sprint/..", version=1), ":8: stream: "),
-    "a key twice": (lambda x: forged(x, key="k"), "version or key is taken"),
+    "a key twice": (lambda x: forged(x, key="k"), "already exists"),
     **{
         f"a file at {path}": (
             partial(placed, path=path),

@@ -226,8 +226,8 @@ def test_newer_event_is_refused_not_skipped(
     answer = run(*command, "--sprint", "auth")
     assert answer.code == 4
     lines = [json.loads(answer.err)["message"]] if "--json" in command else [answer.err]
-    assert f"position {EVENTS + 1}: {before[-1][4]} version 3 is not known" in lines[0]
-    assert "upgrade this one" in answer.err
+    assert f"position {EVENTS + 1}: {before[-1][4]} version 3 is not supported" in lines[0]
+    assert "upgrade sprintlog" in answer.err
     assert rows(newer) == before
     state = folder / "sprints" / "auth" / "PROGRESS.yaml"
     assert state.read_bytes() == STATE.read_bytes()

@@ -165,7 +165,7 @@ def test_it_goes_out_and_comes_in_with_the_gap(
         )
         assert (result.returncode == 0) == (code == 0), result.stderr
         if code:
-            assert "its payload is another one" in result.stderr
+            assert "its payload is a different one" in result.stderr
 
 
 def test_a_changed_remainder_is_damage(told: Path, done: Run, run: Run) -> None:
@@ -187,7 +187,7 @@ def test_a_changed_remainder_is_damage(told: Path, done: Run, run: Run) -> None:
     raw.close()
     result = run("verify", "--json")
     assert result.code == 4
-    assert "its payload is another one, and no event records an erasure" in result.out
+    assert "its payload is a different one, and no event records an erasure" in result.out
 
 
 @pytest.mark.long
