@@ -93,12 +93,12 @@ def to_event(tag: str, data: object) -> Event:
     for about, source, names in _DERIVED:
         for name in names if isinstance(event, about) else ():
             if getattr(event, name) is not None:
-                problem = f"data.{name}: follows from the {source}; leave it out"
+                problem = f"data.{name}: follows from the {source}; omit it"
                 raise RefusedError(problem, field=f"data.{name}")
     # A patch that does not apply would make the stream unreadable.
     if isinstance(event, f.SprintImported) and (event.document is None or event.patch):
         raise RefusedError(
-            "data.document: give the whole document; sprintlog computes patches",
+            "data.document must be the whole document; sprintlog computes patches",
             field="data.document",
         )
     return event
@@ -133,7 +133,7 @@ def command_of(event: Event) -> Command:
         why = event.only_caused or "give a whole document"
         raise RefusedError(
             f"{event.type} cannot be recorded directly: {why}",
-            hint="--observed records an event of another tool",
+            hint="use --observed to record an event of another tool",
             command=event.type,
         )
     return command_from_event(event, made, _LEFT_OUT.get(type(event), {}))

@@ -111,7 +111,11 @@ def test_a_refusal_has_its_hint(sprint: Path, agent: Agent, done: Run, run: Run)
         ("report", {}, "missing required field `outcome`"),
         ("report", {"outcome": "passed"}, "outcome: invalid enum value 'passed'"),
         ("report", {"outcome": "failed"}, "summary: missing reason for failed"),
-        ("report", {"outcome": "continue"}, "continue is for the iterations of a goal"),
+        (
+            "report",
+            {"outcome": "continue"},
+            "continue is valid only for the iterations of a goal",
+        ),
         ("report", {"outcome": "done", "at": "best"}, "unknown field `at`"),
         ("learn", {"text": " ", "kind": "tool-usage"}, "text: is empty"),
         ("learn", {"text": "x", "kind": "gossip"}, "kind 'gossip' is unknown; allowed:"),

@@ -65,7 +65,7 @@ STOPS = {
 """The reasons for a stop, with their meanings."""
 
 
-ASK_NOW = "`sprintlog sprint resume` continues at once"
+ASK_NOW = "run `sprintlog sprint resume` to continue at once"
 """A hint on how to end a wait early."""
 
 

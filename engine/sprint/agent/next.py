@@ -226,7 +226,7 @@ def _work(leaf: Node) -> actions.Action:
             because=actions.PERSON,
             phase=leaf.address,
             why=f"phase {leaf.address} has no prompt",
-            hint="skip it, or record by hand what is done",
+            hint="skip the phase, or record its result by hand",
         )
     return actions.Action(
         actions.WORK,
@@ -246,7 +246,8 @@ def _gate(plan: Plan, node: Node, now: str) -> actions.Action:
             because=actions.PERSON,
             phase=node.address,
             why=f"the gate of phase {node.address} has no script",
-            hint="`sprintlog gate record --exit-code N` takes a result from elsewhere",
+            hint="use `sprintlog gate record --exit-code N` to record a result from "
+            "elsewhere",
         )
     prompt = repair_prompt(plan, node)
     if prompt and (waiting := wait_in_force(plan, phase=node.address, now=now)):

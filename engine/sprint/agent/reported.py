@@ -99,9 +99,9 @@ def _of_phase(sprint: Sprint, said: ReportWork) -> Command:
             return leaves.CompletePhase(phase, summary)
         case "continue":
             raise InvalidInputError(
-                "continue is for the iterations of a goal",
+                "continue is valid only for the iterations of a goal",
                 field="outcome",
-                hint="a phase is done, failed, blocked or needs-human",
+                hint="for a phase, use done, failed, blocked or needs-human",
             )
         case "failed":
             return leaves.FailPhase(_why(said), categorise(said.summary), phase)

@@ -48,7 +48,7 @@ _BECAUSE = {
     words.NEEDS_HUMAN: actions.PERSON,
 }
 
-GO_ON = "`sprintlog sprint resume`; `sprintlog run -- COMMAND` does that itself"
+GO_ON = "use `sprintlog sprint resume`; `sprintlog run -- COMMAND` also resumes the sprint"
 """The hint for continuing a loop that was stopped from outside."""
 
 _LAST_WORDS_MAX = 200
@@ -106,7 +106,7 @@ def decide_first(sprint: Sprint) -> Action | None:
         STOP,
         because=actions.PERSON,
         why=f"everything is finished, but requests are undecided: {listed(waiting)}",
-        hint=f"`sprintlog queue list --status pending`, decide, then go on{close}",
+        hint=f"run `sprintlog queue list --status pending`, decide, then continue{close}",
     )
 
 
@@ -123,8 +123,8 @@ def decide_at_goal(sprint: Sprint) -> Action | None:
         STOP,
         because=actions.PERSON,
         why=f"the goal is claimed, but requests are undecided: {listed(waiting)}",
-        hint="`sprintlog queue list --status pending`, decide, then `sprintlog goal "
-        "complete`, or let the loop look again",
+        hint="run `sprintlog queue list --status pending`, decide, then run `sprintlog "
+        "goal complete` or let the loop continue",
         iteration=number,
     )
 
@@ -138,7 +138,7 @@ def on_request(sprint: Sprint, *, priority: str) -> Action | None:
         STOP,
         because=actions.PERSON,
         why=f"undecided urgent requests: {listed(waiting)}",
-        hint="`sprintlog queue list --status pending`, and decide",
+        hint="run `sprintlog queue list --status pending`, and decide",
     )
 
 
@@ -211,7 +211,7 @@ def _stop(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
     option = f"--budget-{one.budget}"
     started = sprint.knowledge.loops.started
     if one.of == budgets.OF_RUN and started is not None:
-        hint = f"`{budgets.run_again(started)}` goes on with as much again"
+        hint = f"use `{budgets.run_again(started)}` to continue with the same budget again"
     else:
         more = plus(one.limit, one.limit)
         if is_less(more, one.spent):
@@ -219,7 +219,7 @@ def _stop(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
         command = f"sprintlog iteration rules set {option} {typed(one.budget, more)}"
         again = budgets.run_again(started)
         free = budgets.amount(one.budget, minus(more, one.spent))
-        hint = f"`{command}` allows {free} more; then `{again}` starts the loop again"
+        hint = f"run `{command}` to allow {free} more, then `{again}` to restart the loop"
     return Action(
         actions.STOP,
         because=actions.LIMIT if is_limit else actions.BUDGET,
@@ -239,7 +239,9 @@ def _silent(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
         # The price applies to tokens, whose number is unknown as well.
         what = "its cost and tokens"
     elif one.budget == COST:
-        computes = "`sprintlog run --price IN/OUT -- COMMAND` computes it from the tokens"
+        computes = (
+            "use `sprintlog run --price IN/OUT -- COMMAND` to compute it from the tokens"
+        )
         ways = [f"{computes}; IN/OUT are dollars per million input and output tokens"]
     if one.of == budgets.OF_SPRINT:
         typed = f"sprintlog iteration rules set --budget-{one.budget} none"
@@ -276,8 +278,8 @@ def _hint(status: str, leaf: Node | None, gate: Node | None) -> str:
     if status == words.PAUSED:
         return "`sprintlog sprint resume`"
     if status == words.PAUSED_AT_BREAKPOINT:
-        return "look at what was done, then `sprintlog sprint resume`"
-    hint = "resolve it, then `sprintlog sprint resume --by NAME --why TEXT`"
+        return "review the work, then run `sprintlog sprint resume`"
+    hint = "resolve the problem, then run `sprintlog sprint resume --by NAME --why TEXT`"
     if gate is not None:
         hint = f"{hint}, and `sprintlog gate run`"
         if gate is leaf and is_stuck(leaf):

@@ -119,8 +119,8 @@ def price_of(text: str) -> Price:
         numbers = []
     if len(numbers) not in (2, 3) or not all(0 <= number <= 1e6 for number in numbers):
         raise RefusedError(
-            f"invalid price {text[:40]!r}: give IN/OUT, in dollars per million tokens, "
-            "like 3/15; or IN/OUT/CACHED",
+            f"invalid price {text[:40]!r}: must be IN/OUT or IN/OUT/CACHED, in dollars "
+            "per million tokens, for example 3/15",
             field="price",
         )
     return Price(*numbers)
@@ -172,10 +172,11 @@ def budgets_of(given: dict[str, float | None], before: Budgets | None = None) ->
         most = _MOST.get(name, 1e9)
         if limit is not None and not 0 < limit <= most:
             raise RefusedError(
-                f"invalid budget {limit:g}: more than 0, at most {most:g}", field=name
+                f"invalid budget {limit:g}: must be greater than 0 and at most {most:g}",
+                field=name,
             )
         if limit is not None and name != "cost_usd" and limit != int(limit):
-            raise RefusedError(f"{name} {limit:g} is not a whole number", field=name)
+            raise RefusedError(f"{name} {limit:g} must be a whole number", field=name)
     exact = {
         name: limit if limit is None or name == "cost_usd" else int(limit)
         for name, limit in given.items()

@@ -50,7 +50,7 @@ class GoOn(Command, frozen=True):
         if last is None:
             raise RefusedError(
                 f"sprint {sprint.id} has no decision yet: it continues",
-                hint="`sprintlog next` shows the next action",
+                hint="run `sprintlog next` to see the next action",
                 command="decide",
             )
         why = self.reason or "a person decided to go on"
@@ -143,7 +143,7 @@ class ApplyArtifacts(Command, frozen=True):
         if tracker.selected is None:
             raise RefusedError(
                 f"nothing can be applied: no iteration of sprint {sprint.id} was selected",
-                hint="`sprintlog iteration select` selects one",
+                hint="use `sprintlog iteration select` to select one",
                 command="apply",
             )
         event = f.ArtifactsApplied(self.source, self.destination, tuple(self.files_copied))
@@ -183,8 +183,9 @@ def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
             raise NotFoundError("no baseline was measured", iteration=number)
         if tracker.highest or tracker.baselines:
             raise RefusedError(
-                "the baseline cannot be retracted: others were compared with it",
-                hint="`sprintlog iteration baseline --from N` takes another one",
+                "the baseline cannot be retracted: other iterations were compared with it",
+                hint="use `sprintlog iteration baseline --from N` to choose another "
+                "baseline",
                 iteration=number,
                 command="retract",
             )
@@ -192,13 +193,14 @@ def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
     if tracker.entry(number) is None:
         raise NotFoundError(
             f"cannot retract iteration {number}: it has no measurement",
-            hint="`sprintlog list` shows measured iterations",
+            hint="run `sprintlog list` to see the measured iterations",
             iteration=number,
         )
     if tracker.baseline_number == number:
         raise RefusedError(
             f"iteration {number} cannot be retracted: it is the baseline",
-            hint="`sprintlog iteration baseline --from N` takes another one before",
+            hint="use `sprintlog iteration baseline --from N` to choose another baseline "
+            "before",
             iteration=number,
             command="retract",
         )
@@ -228,7 +230,7 @@ class ReplaceBaseline(Command, frozen=True):
         if not is_there or self.metrics is None:
             raise NotFoundError(
                 f"iteration {number} cannot be the baseline: it has no measurement",
-                hint="`sprintlog list` shows measured iterations",
+                hint="run `sprintlog list` to see the measured iterations",
                 iteration=number,
             )
         is_in_force = tracker.baseline_number == number
@@ -240,7 +242,7 @@ class ReplaceBaseline(Command, frozen=True):
 def _check_reason(reason: str) -> None:
     if not 0 < len(reason.strip()) <= REASON_CHARS_MAX:
         raise RefusedError(
-            f"a reason has 1 to {REASON_CHARS_MAX} characters, not {len(reason)}",
+            f"a reason must have 1 to {REASON_CHARS_MAX} characters, not {len(reason)}",
             field="reason",
         )
 

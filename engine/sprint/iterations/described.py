@@ -81,7 +81,7 @@ class DescribeIteration(Command, frozen=True):
         if given == IterationDescribed(number):
             raise RefusedError(
                 "nothing to record",
-                hint="give --param NAME=VALUE, --note TEXT, --tag WORD or --untag WORD",
+                hint="specify --param NAME=VALUE, --note TEXT, --tag WORD or --untag WORD",
                 command="describe",
             )
         return [] if sprint.knowledge.tracker.described == given else [given]
@@ -93,16 +93,17 @@ def check_description(given: IterationDescribed) -> None:
     for tag in (*given.tags, *given.tags_removed):
         if not TAG.fullmatch(tag):
             raise RefusedError(
-                f"tag {tag[:40]!r} is not allowed: letters, digits, `.`, `_`, `/`, `-`",
+                f"tag {tag[:40]!r} must contain only letters, digits, `.`, `_`, `/` and "
+                "`-`",
                 field="tags",
             )
     if len(given.tags) > COUNT_MAX or len(given.tags_removed) > COUNT_MAX:
-        raise RefusedError(f"more than {COUNT_MAX} tags at once", field="tags")
+        raise RefusedError(f"a command accepts at most {COUNT_MAX} tags", field="tags")
     if both := {*given.tags} & {*given.tags_removed}:
         raise RefusedError(f"tag {min(both)} is both added and removed", field="tags")
     if given.note is not None and not 0 < len(given.note.strip()) <= NOTE_CHARS_MAX:
         raise RefusedError(
-            f"a note has 1 to {NOTE_CHARS_MAX} characters, not {len(given.note)}",
+            f"a note must have 1 to {NOTE_CHARS_MAX} characters, not {len(given.note)}",
             field="note",
         )
 
@@ -110,17 +111,20 @@ def check_description(given: IterationDescribed) -> None:
 def check_params(params: Mapping[str, str]) -> None:
     """Raise `RefusedError` if the parameters are invalid."""
     if len(params) > COUNT_MAX:
-        raise RefusedError(f"more than {COUNT_MAX} parameters at once", field="params")
+        raise RefusedError(
+            f"a command accepts at most {COUNT_MAX} parameters", field="params"
+        )
     for name, value in params.items():
         if not NAME.fullmatch(name):
             raise RefusedError(
-                f"parameter {name[:40]!r} is not allowed: letters, digits, `.`, `_`, `-`, "
-                "no digit first",
+                f"parameter {name[:40]!r} must contain only letters, digits, `.`, `_` and "
+                "`-`, and not start with a digit",
                 field="params",
             )
         if len(value) > VALUE_CHARS_MAX:
             raise RefusedError(
-                f"parameter {name} has {len(value)} characters: at most {VALUE_CHARS_MAX}",
+                f"parameter {name} has {len(value)} characters; at most {VALUE_CHARS_MAX} "
+                "are allowed",
                 field=name,
             )
 

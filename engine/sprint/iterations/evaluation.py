@@ -139,8 +139,8 @@ class Judged(LoopHistory):
             return recommend_end(self.sprint.knowledge.iteration_max, most)
         if last is None:
             raise RefusedError(
-                f"there is nothing to decide on: no iteration of sprint {self.sprint.id} "
-                "was measured on its path",
+                "there is nothing to decide: no iteration on the path of sprint "
+                f"{self.sprint.id} was measured",
                 hint=HOW_TO_MEASURE,
                 command="decide",
             )
@@ -233,7 +233,7 @@ class Judged(LoopHistory):
                 return found
         raise RefusedError(
             f"no iteration of sprint {self.sprint.id} can be selected: none has a score",
-            hint="`sprintlog list` shows measured iterations",
+            hint="run `sprintlog list` to see the measured iterations",
             command="select",
         )
 

@@ -161,7 +161,7 @@ def _roll_back(sprint: Sprint, advice: RecommendationGiven, rules: LoopRules) ->
         times = "once" if begun == 1 else f"{begun} times"
         why = f"it went back {times}, as often as it may; now {why}"
         allowed = begun + rules.rollbacks_max or 1
-        more = f"`sprintlog iteration rules set --rollbacks-max {allowed}`"
+        more = f"run `sprintlog iteration rules set --rollbacks-max {allowed}`"
         return Due(Do.STOP, advice.number, target, why, f"{more}; {hint}")
     if target is None:
         why = f"{why}; there is no iteration to go back to"
@@ -172,15 +172,15 @@ def _roll_back(sprint: Sprint, advice: RecommendationGiven, rules: LoopRules) ->
     return Due(Do.RESTORE, advice.number, target, why)
 
 
-_GO_ON = "`sprintlog iteration decide --go-on` continues anyway"
-_AGAIN = "`sprintlog iteration measure --by-rules` measures it again"
+_GO_ON = "use `sprintlog iteration decide --go-on` to continue anyway"
+_AGAIN = "use `sprintlog iteration measure --by-rules` to measure the iteration again"
 
 
 def _ways(sprint: Sprint, advice: RecommendationGiven) -> str:
     """Return the commands with which a person can continue."""
     ways = [_AGAIN] if advice.cause == advised.UNMEASURED else []
     if advice.target is not None and has_snapshot(sprint, advice.target):
-        ways.append(f"`sprintlog rollback iter:{advice.target}` goes back")
+        ways.append(f"use `sprintlog rollback iter:{advice.target}` to roll back")
     return "; ".join([*ways, _GO_ON])
 
 

@@ -33,14 +33,14 @@ class SetGoal(Command, frozen=True):
         """Return the events that this command records."""
         check_open(sprint, "set a goal")
         if not self.goal.strip():
-            raise RefusedError("goal: is empty", field="goal")
+            raise RefusedError("goal is empty", field="goal")
         event = GoalSet(*astuple(self))
         for name in ("idle_threshold", "min_iterations", "max_iterations"):
             given = getattr(event, name)
             if given is not None and not 0 < given <= NUMBER_MAX:
                 field = name.replace("_", "-")
                 raise RefusedError(
-                    f"{field} {given} is not allowed: 1 to {NUMBER_MAX}", field=field
+                    f"{field} {given} is out of range (1 to {NUMBER_MAX})", field=field
                 )
         return [] if _is_set(event, sprint.plan) else [event]
 
@@ -139,7 +139,9 @@ class FailIteration(Command, frozen=True):
             now = f"{turns.number} is under way" if turns.number else "none is under way"
             raise RefusedError(
                 f"cannot fail iteration {given or ''}: {now}".replace(" :", ":"),
-                hint=None if turns.number else "`sprintlog iteration start` begins one",
+                hint=None
+                if turns.number
+                else "use `sprintlog iteration start` to start one",
                 iteration=given,
                 command="fail",
             )

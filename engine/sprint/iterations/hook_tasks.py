@@ -114,7 +114,7 @@ def _check_transcript(path: str) -> None:
     parts = path.replace("\\", "/").split("/")
     if path.startswith(("/", "\\")) or ".." in parts or not path.isprintable():
         raise RefusedError(
-            f"transcript: {path[:60]!r} leads out of the sprint's directory",
+            f"transcript: {path[:60]!r} is outside the sprint's directory",
             field="transcript",
         )
 
@@ -125,7 +125,7 @@ def _say(sprint: Sprint, word: str, event: Said, iteration: int | None) -> list[
     if task is None:
         raise NotFoundError(
             f"hook {event.hook_id} of iteration {number} was not spawned",
-            hint=f"`sprintlog hook-task spawned {event.hook_id} --iteration {number}` "
+            hint=f"run `sprintlog hook-task spawned {event.hook_id} --iteration {number}` "
             "first",
             hook=event.hook_id,
             iteration=number,
@@ -142,7 +142,7 @@ def _find(sprint: Sprint, hook_id: str, iteration: int | None) -> tuple[int, Dat
     number = sprint.plan.iteration if iteration is None else iteration
     if number < 1:
         raise RefusedError(
-            f"hook {hook_id}: no iteration has begun", field="iteration", hook=hook_id
+            f"hook {hook_id}: no iteration has started", field="iteration", hook=hook_id
         )
     return number, _task(sprint.plan.document, number, hook_id)
 

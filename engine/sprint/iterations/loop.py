@@ -52,8 +52,8 @@ class StartIteration(Command, frozen=True):
             find_node(sprint, self.phase)
         if not highest < given <= NUMBER_MAX:
             raise RefusedError(
-                f"iteration {given} cannot start: iteration {highest} was given before and "
-                f"numbers are never used again; allowed: {highest + 1} to {NUMBER_MAX}",
+                f"iteration {given} cannot start: numbers are never reused, and iteration "
+                f"{highest} was the last; allowed: {highest + 1} to {NUMBER_MAX}",
                 iteration=given,
                 command="start",
                 allowed=[highest + 1],
@@ -62,10 +62,10 @@ class StartIteration(Command, frozen=True):
             _check_limit(self.max_iterations, least=1)
         if is_beyond and not self.beyond_limit:
             raise RefusedError(
-                f"iteration {given} cannot start: the limit is {most}, {highest} were "
+                f"iteration {given} cannot start: the limit is {most}, and {highest} were "
                 "started",
-                hint=f"{more_allowed(highest)}; `sprintlog iteration start --beyond-limit` "
-                "begins just this one",
+                hint=f"{more_allowed(highest)}, or `sprintlog iteration start "
+                "--beyond-limit` to start just this one",
                 iteration=given,
                 command="start",
                 field="max-iterations",
@@ -96,7 +96,7 @@ def is_used_up(sprint: Sprint) -> bool:
 
 def more_allowed(begun: int) -> str:
     """Return the hint with the command that allows more iterations."""
-    return f"`sprintlog sprint limit {begun + 10}` allows more"
+    return f"use `sprintlog sprint limit {begun + 10}` to allow more"
 
 
 def is_begun_for(plan: Plan, phase: str) -> bool:
@@ -135,7 +135,9 @@ class EndIteration(Command, frozen=True):
             what = "an iteration" if given is None else f"iteration {given}"
             raise RefusedError(
                 f"cannot end {what}: {now}",
-                hint="`sprintlog iteration start` begins one" if current is None else None,
+                hint="use `sprintlog iteration start` to start one"
+                if current is None
+                else None,
                 iteration=given,
                 command="end",
                 allowed=[] if current is None else [current],
@@ -185,7 +187,7 @@ def last_ended_iteration(plan: Plan) -> int:
 def _check_limit(number: int, *, least: int) -> None:
     if not least <= number <= NUMBER_MAX:
         raise RefusedError(
-            f"max-iterations {number} is not allowed: {least} to {NUMBER_MAX}",
+            f"max-iterations {number} is out of range ({least} to {NUMBER_MAX})",
             field="max-iterations",
         )
 

@@ -65,8 +65,8 @@ class CaptureBaseline(Command, frozen=True):
         tracker = sprint.knowledge.tracker
         if self.loop_id is not None and not LOOP_ID.fullmatch(self.loop_id):
             raise RefusedError(
-                f"loop id {self.loop_id[:40]!r} is not allowed: letters, digits, "
-                "`.`, `_` and `-`",
+                f"loop id {self.loop_id[:40]!r} must contain only letters, digits, `.`, "
+                "`_` and `-`",
                 field="loop_id",
             )
         metrics = check_metrics(self.metrics, own_names(sprint))
@@ -78,8 +78,8 @@ class CaptureBaseline(Command, frozen=True):
             done = "the baseline" if tracker.baseline else f"iteration {tracker.highest}"
             raise RefusedError(
                 f"the baseline cannot be captured: {done} is already measured",
-                hint="`sprintlog iteration baseline --from N` compares with an iteration "
-                "from then on",
+                hint="use `sprintlog iteration baseline --from N` to make an iteration "
+                "the baseline",
                 command="baseline",
             )
         return [event]
@@ -105,7 +105,9 @@ class MeasureIteration(Command, frozen=True):
         given, began = _begun(sprint, self.number)
         knowledge = sprint.knowledge
         if self.score is not None and not 0 <= self.score <= 1:
-            raise RefusedError(f"score {self.score} is out of range: 0 to 1", field="score")
+            raise RefusedError(
+                f"score {self.score} is out of range (0 to 1)", field="score"
+            )
         checked = check_metrics(self.metrics, own_names(sprint))
         previous = previous_of(knowledge, began)
         now = {"number": given, "metrics": checked, "previous": previous}
@@ -274,7 +276,8 @@ def _begun(sprint: Sprint, number: int | None) -> tuple[int, int]:
     if given is None:
         raise NotFoundError(
             "there is no iteration to measure: none was started",
-            hint="`sprintlog iteration start` begins one, `iteration baseline` needs none",
+            hint="use `sprintlog iteration start` to start one; `iteration baseline` "
+            "requires none",
         )
     starts = newest_first(sprint.knowledge.starts)
     began = next((at for n, at in starts if n == given), None)
@@ -287,8 +290,8 @@ def _check_unmeasured(knowledge: Knowledge, number: int) -> None:
     if knowledge.tracker.entry(number) is not None:
         raise RefusedError(
             f"iteration {number} is already measured, and a measurement never changes",
-            hint="`sprintlog iteration start` begins the next one; "
-            f"`sprintlog iteration retract {number} --reason TEXT` removes the measurement",
+            hint="use `sprintlog iteration start` to start the next one, or `sprintlog "
+            "iteration retract {number} --reason TEXT` to remove the measurement",
             iteration=number,
             command="measure",
         )
@@ -297,8 +300,8 @@ def _check_unmeasured(knowledge: Knowledge, number: int) -> None:
 def _check_any(metrics: object) -> None:
     if metrics == type(metrics)():
         raise RefusedError(
-            "nothing was measured: give at least one metric",
-            hint="--metric NAME=VALUE, --metrics FILE, or --score",
+            "nothing was measured: specify at least one metric",
+            hint="use --metric NAME=VALUE, --metrics FILE or --score",
             command="measure",
         )
 

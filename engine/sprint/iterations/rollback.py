@@ -64,15 +64,16 @@ class RollBack(Command, frozen=True):
             return []
         if not 1 <= to < sprint.version:
             raise RefusedError(
-                f"cannot roll back to version {to}: allowed are 1 to {sprint.version - 1}",
+                f"cannot roll back to version {to}: allowed versions are 1 to "
+                f"{sprint.version - 1}",
                 command="rollback",
                 field="to",
             )
         if self.is_inside_append:
             raise RefusedError(
-                f"cannot roll back to version {to}: it is inside one append, whose events "
-                "belong together",
-                hint="choose the version before or after that append (`sprintlog log`)",
+                f"cannot roll back to version {to}: it is inside an atomic append",
+                hint="run `sprintlog log` and choose the version before or after that "
+                "append",
                 command="rollback",
                 field="to",
             )
@@ -96,8 +97,8 @@ class Undo(Command, frozen=True):
             raise RefusedError(
                 f"sprint {sprint.id} has nothing to undo: no rollback, no "
                 "decision and no stop",
-                hint="`sprintlog audit` lists both; `sprintlog log` lists the points that "
-                "`sprintlog rollback TO` can go to",
+                hint="run `sprintlog log` to list the points that `sprintlog rollback TO` "
+                "accepts",
                 command="undo",
             )
         return [RolledBack(target - 1, self.reason, undoes=target)]
@@ -123,7 +124,7 @@ class Redo(Command, frozen=True):
         if undo is None:
             raise RefusedError(
                 f"sprint {sprint.id} has no undo to revert",
-                hint="`sprintlog log --type rolled-back` lists them",
+                hint="run `sprintlog log --type rolled-back` to list the rollbacks",
                 command="redo",
             )
         return [RolledBack(undo - 1, self.reason, undoes=undo)]

@@ -35,7 +35,8 @@ def check_not_under_way(sprint: Sprint) -> None:
     if isinstance(last, IterationStarted) and not last.is_wrapped:
         raise RefusedError(
             f"iteration {last.number} of {sprint.id} is under way; a session would end it",
-            hint="`sprintlog iteration end` ends it; --sprint names another sprint",
+            hint="run `sprintlog iteration end` to end it, or specify another sprint with "
+            "--sprint",
             sprint=sprint.id,
             iteration=last.number,
         )

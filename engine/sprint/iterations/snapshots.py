@@ -71,9 +71,10 @@ def snapshot_of(sprint: Sprint, number: int, *, tree: WorkTree) -> HeldSnapshot:
             {h.iteration for h in knowledge.snapshots if h.purpose == f.OF_ITERATION}
         )
         raise NotFoundError(
-            f"iteration {number} has no snapshot; there are some of: "
+            f"iteration {number} has no snapshot; iterations with snapshots: "
             f"{', '.join(map(str, known[-10:])) or 'none'}",
-            hint="`sprintlog iteration snapshot` takes one at an iteration's end",
+            hint="use `sprintlog iteration snapshot` to take one at the end of an "
+            "iteration",
             iteration=number,
         )
     try:
@@ -117,11 +118,13 @@ def files_now(sprint: Sprint, *, tree: WorkTree) -> HeldSnapshot | None:
 
 def nothing_before(sprint: Sprint, number: int) -> NotFoundError:
     """Return the error to raise if no files were stored before an iteration started."""
-    others = f"`sprintlog iteration diff iter:N iter:{number}` compares two that were"
-    first = "`sprintlog iteration snapshot` before the first run keeps them"
+    others = (
+        f"use `sprintlog iteration diff iter:N iter:{number}` to compare with a snapshot"
+    )
+    first = "run `sprintlog iteration snapshot` before the first run to save them"
     is_first = number == min((n for n, _ in sprint.knowledge.iterations), default=0)
     return NotFoundError(
-        f"no files were kept before iteration {number} began",
+        f"no files were saved before iteration {number} started",
         hint=first if is_first else others,
         iteration=number,
     )
@@ -133,10 +136,10 @@ def snapshot_named(sprint: Sprint, name: str) -> HeldSnapshot:
         h.snapshot: h for h in sprint.knowledge.snapshots if h.snapshot.startswith(name)
     }
     if len(found) != 1 or len(name) < 4:
-        what = f"{len(found)} snapshots begin" if found else "no snapshot begins"
+        what = f"{len(found)} snapshots start" if found else "no snapshot starts"
         raise NotFoundError(
-            f"{what} with {name[:40]!r}; give at least four characters of one",
-            hint="`sprintlog log --type snapshot-taken` lists them",
+            f"{what} with {name[:40]!r}; specify at least four characters of one",
+            hint="run `sprintlog log --type snapshot-taken` to list the snapshots",
             snapshot=name,
         )
     return next(iter(found.values()))
@@ -295,7 +298,9 @@ class PruneSnapshots(Command, frozen=True):
         check_exists(sprint)
         if self.keep < 1:
             raise RefusedError(
-                f"cannot keep {self.keep} snapshots: at least 1", field="keep", allowed=[1]
+                f"cannot keep {self.keep} snapshots: must be at least 1",
+                field="keep",
+                allowed=[1],
             )
         knowledge = sprint.knowledge
         held = knowledge.snapshots

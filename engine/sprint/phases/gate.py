@@ -133,7 +133,7 @@ def _problem(part: str, value: object) -> str | None:
     if part == "timeout":
         if _is_duration(value) and value <= GATE_TIMEOUT_SECONDS_MAX:
             return None
-        return f"must be a number of seconds, more than 0 to {GATE_TIMEOUT_SECONDS_MAX}"
+        return f"must be greater than 0 and at most {GATE_TIMEOUT_SECONDS_MAX} seconds"
     if not isinstance(value, str):
         return "must be text"
     if not value.strip():
@@ -180,7 +180,10 @@ def find_gate(sprint: Sprint, phase: str | None) -> tree.Node:
     if not found:
         where = f"phase {phase} has no gate" if phase else "no gate waits at the pointer"
         raise RefusedError(
-            where, hint="`sprintlog gate show` lists the gates", phase=phase, command="gate"
+            where,
+            hint="run `sprintlog gate show` to list the gates",
+            phase=phase,
+            command="gate",
         )
     return next(filter(is_due, found), found[0])
 
@@ -204,7 +207,7 @@ def check_due(node: tree.Node) -> None:
 def _way_on(node: tree.Node) -> str | None:
     """Return a hint with the command that must come before a node's gate, or None."""
     if is_due(node):
-        return f"`sprintlog gate run --phase {node.address}` first"
+        return f"run `sprintlog gate run --phase {node.address}` first"
     way = _WAYS.get(node.status) if node.leaf >= 0 else None
     return f"`sprintlog phase {way} {node.address}` first" if way else None
 

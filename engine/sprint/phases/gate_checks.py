@@ -52,13 +52,16 @@ class StartGate(Command, frozen=True):
         if gate.script is None:
             raise RefusedError(
                 f"the gate of phase {node.address} has no script",
-                hint="`sprintlog gate record --exit-code N` takes a result from elsewhere",
+                hint="use `sprintlog gate record --exit-code N` to record a result from "
+                "elsewhere",
                 phase=node.address,
             )
         given = self.timeout_seconds
         seconds = gate.timeout_seconds if given is None else given
         if not seconds > 0:
-            raise RefusedError(f"timeout {seconds} s: must be above 0", field="timeout")
+            raise RefusedError(
+                f"invalid timeout {seconds} s: must be greater than 0", field="timeout"
+            )
         attempt = gates.next_attempt(sprint.plan, node)
         ms = max(round(1000 * min(seconds, SECONDS_MAX)), 1)
         place = {"phase": node.address, "attempt": attempt, "timeout_ms": ms}
@@ -81,9 +84,9 @@ class CheckGate(Command, frozen=True):
         started = _started_as(sprint, node, self.run)
         if node is None or started is None:
             raise RefusedError(
-                f"the run of the gate of {self.phase} was discarded: the phase was "
-                "changed, rolled back or taken up by another run meanwhile",
-                hint="`sprintlog gate run` runs it again",
+                f"the gate run of {self.phase} was discarded: the phase was changed, "
+                "rolled back or taken over by another run in the meantime",
+                hint="use `sprintlog gate run` to run the gate again",
                 phase=self.phase,
                 command="gate",
             )
@@ -144,7 +147,7 @@ class RecordGate(Command, frozen=True):
         if is_over:
             raise RefusedError(
                 f"the gate of phase {node.address} has passed",
-                hint=f"`sprintlog phase reopen {node.address}` makes it due again",
+                hint=f"use `sprintlog phase reopen {node.address}` to make it due again",
                 phase=node.address,
                 state=words.PASSED,
                 command="gate",
@@ -192,7 +195,8 @@ def _check_free(sprint: Sprint, node: Node, lost: str | None) -> list[Event]:
         raise RefusedError(
             f"the gate of phase {node.address} is being run by process {started.pid}, "
             f"attempt {started.attempt}",
-            hint="wait for its result; if the process is gone `sprintlog gate run` notices",
+            hint="wait for its result, or run `sprintlog gate run` again if the process "
+            "no longer exists",
             phase=node.address,
             state=words.RUNNING,
             command="gate",

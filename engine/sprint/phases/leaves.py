@@ -64,8 +64,8 @@ class CompletePhase(Command, frozen=True):
             transitions.check_phase(leaf, "complete")
         if gate_is_open(leaf.data):
             raise RefusedError(
-                f"phase {leaf.address} has a gate that has not passed: cannot complete it",
-                hint=f"`sprintlog gate run --phase {leaf.address}` first",
+                f"cannot complete phase {leaf.address}: its gate has not passed",
+                hint=f"run `sprintlog gate run --phase {leaf.address}` first",
                 phase=leaf.address,
                 state=leaf.status,
                 command="complete",
@@ -81,7 +81,7 @@ def _sum_up(sprint: Sprint, node: Node, summary: str | None) -> list[Event]:
     transitions.check_open(sprint, f"sum up phase {node.address}")
     if known is not None:
         raise RefusedError(
-            f"phase {node.address} is completed, with another summary",
+            f"phase {node.address} is already completed with a different summary",
             phase=node.address,
             state=node.status,
             command="complete",
@@ -210,7 +210,9 @@ def _for_leaves(
             transitions.check_phase(node, verb)
         raise RefusedError(
             f"phase {node.address} is {node.status}: there is nothing below it to {verb}",
-            hint=f"`sprintlog gate run --phase {node.address}`" if is_due(node) else None,
+            hint=f"run `sprintlog gate run --phase {node.address}`"
+            if is_due(node)
+            else None,
             phase=node.address,
             state=node.status,
             command=verb,

@@ -123,8 +123,9 @@ class ResumeSprint(Command, frozen=True):
         status = sprint.plan.status
         if status in (words.BLOCKED, words.NEEDS_HUMAN) and not (self.by and self.why):
             raise RefusedError(
-                f"sprint {sprint.id} is {status}: resuming needs who resolved it and why",
-                hint="`sprintlog sprint resume --by NAME --why TEXT`",
+                f"sprint {sprint.id} is {status}: to resume it, state who resolved the "
+                "problem and why",
+                hint="run `sprintlog sprint resume --by NAME --why TEXT`",
                 state=status,
                 command="resume",
             )
@@ -168,11 +169,10 @@ class CompleteSprint(Command, frozen=True):
         check_finished(sprint)
         if waiting := urgent(sprint):
             raise RefusedError(
-                f"sprint {sprint.id} is not finished: undecided requests: "
-                f"{listed(waiting)}",
-                hint="`sprintlog queue list --status pending`, and decide; `sprintlog "
-                f"queue defer {waiting[0]} --until next-sprint --reasoning TEXT` hands "
-                "one on",
+                f"sprint {sprint.id} has undecided requests: {listed(waiting)}",
+                hint="run `sprintlog queue list --status pending` and decide, or use "
+                "`sprintlog queue defer {waiting[0]} --until next-sprint --reasoning "
+                "TEXT` to defer one",
                 command="complete",
                 requests=waiting,
             )
@@ -190,16 +190,16 @@ def _check_goal_is_over(sprint: Sprint, event: f.SprintCompleted) -> None:
         raise RefusedError(f"sprint {sprint.id} has no goal to abandon", command="complete")
     if event.abandons_goal != bool(event.reason and event.reason.strip()):
         raise RefusedError(
-            "reason: required if, and only if, the goal is abandoned",
-            hint="`sprintlog sprint complete --abandon-goal --reason TEXT`",
+            "reason is required if, and only if, the goal is abandoned",
+            hint="use `sprintlog sprint complete --abandon-goal --reason TEXT`",
             field="reason",
             command="complete",
         )
     if is_open and not event.abandons_goal:
         raise RefusedError(
-            f"sprint {sprint.id} has a goal that is not reached",
-            hint="`sprintlog goal complete` records that it is; `sprintlog sprint complete "
-            "--abandon-goal --reason TEXT` abandons it",
+            f"sprint {sprint.id} has a goal that has not been reached",
+            hint="use `sprintlog goal complete` if it is reached, or `sprintlog sprint "
+            "complete --abandon-goal --reason TEXT` to abandon it",
             command="complete",
         )
 
@@ -281,7 +281,7 @@ class AddNote(Command, frozen=True):
         """Return the events that this command records."""
         check_exists(sprint)
         if not self.text.strip():
-            raise RefusedError("a note needs text", field="text")
+            raise RefusedError("a note requires text", field="text")
         if self.phase is not None and sprint.plan.tree.find(self.phase) is None:
             raise NotFoundError(
                 f"there is no phase {self.phase} in sprint {sprint.id}", phase=self.phase

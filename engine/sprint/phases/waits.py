@@ -154,16 +154,16 @@ def _check_waits(sprint: Sprint, phase: str, iteration: int | None) -> None:
     if iteration is not None:
         if not iteration:
             raise RefusedError(
-                "cannot wait for a limit: no iteration is under way",
-                hint="`sprintlog iteration start` begins one",
+                "cannot wait for a limit: no iteration is in progress",
+                hint="use `sprintlog iteration start` to start one",
             )
         return
     node = find_node(sprint, phase)
     is_worked_on = node.leaf >= 0 and node.status == IN_PROGRESS
     if not is_worked_on and gate_status(node.data) not in (RETRYING, FAILED):
         raise RefusedError(
-            f"phase {phase} is {node.status}: no agent works on it that could wait",
-            hint=f"`sprintlog phase start {phase}` begins it",
+            f"phase {phase} is {node.status}: no agent is working on it",
+            hint=f"use `sprintlog phase start {phase}` to start it",
             phase=phase,
             state=node.status,
         )

@@ -227,7 +227,8 @@ class AdoptEdit(Command, frozen=True):
         if observed.changes is None:
             raise RefusedError(
                 f"the edit of {observed.path} cannot be read: {observed.problem}",
-                hint=f"their bytes are kept as edits/{observed.kept} in the log's folder",
+                hint=f"the edited bytes are stored as edits/{observed.kept} in the log's "
+                "folder",
                 command="adopt",
             )
         try:
@@ -236,8 +237,7 @@ class AdoptEdit(Command, frozen=True):
             theirs = None
         if not isinstance(theirs, dict):
             raise RefusedError(
-                f"the recorded changes of {observed.path} do not fit the version they "
-                "are of",
+                f"the recorded changes of {observed.path} do not match the edited version",
                 command="adopt",
             )
         adopting = _Adopting(
@@ -253,10 +253,10 @@ class AdoptEdit(Command, frozen=True):
             return []
         if not adopting.events:
             raise RefusedError(
-                f"nothing of the edit of {observed.path} can be adopted: "
+                f"no change of the edit of {observed.path} can be adopted: "
                 + "; ".join(adopting.left),
-                hint="`sprintlog show event N` shows it; `import progress FILE` takes over "
-                "a document",
+                hint="run `sprintlog show event N` to see it, or `sprintlog import "
+                "progress FILE` to import a document",
                 command="adopt",
             )
         done, left = tuple(adopting.done), tuple(adopting.left)

@@ -85,7 +85,7 @@ def compile_sprint(
             hierarchy.check_unused()
     except layout.TooLargeError:
         message = f"the plan would be larger than {DOCUMENT_BYTES_MAX // 2**20} MiB"
-        hint = "split the sprint, or keep long texts in files that prompts name"
+        hint = "split the sprint, or move long texts into files that the prompts refer to"
         problems.add("plan-too-large", sprint, (), message, hint=hint)
     found = problems.found
     failed = any(not problem.is_warning for problem in found)
@@ -102,7 +102,7 @@ def settings_of(sprint: Definition, main: Definition | None, problems: Problems)
         settings["mode"] = RALPH
         if not is_given(data, "goal"):
             message = "a Ralph sprint needs a `goal`"
-            hint = "state the goal, and how to recognise that it is reached"
+            hint = "state the goal, and how to recognise that it has been reached"
             problems.add("missing-goal", sprint, (), message, hint=hint)
     if goal := text_of(data, "goal"):
         settings["goal"] = goal
@@ -248,7 +248,7 @@ class Hierarchy:
         for flat in flats:
             phase, path = flat.part.phase, ("id",)
             if check_text_id(flat.id, phase, path, self._problems) and flat.id in seen:
-                message = f"inlined it becomes {flat.id!r}, the id of a sibling"
+                message = f"inlining changes it to {flat.id!r}, the id of a sibling"
                 self._problems.add("duplicate-id", phase, path, message)
             seen.add(flat.id)
             found.append(flat)
@@ -358,5 +358,5 @@ def _check_id(sprint: Definition, sprint_id: str, problems: Problems) -> None:
         check_sprint_id(sprint_id)
     except RefusedError as error:
         path = ("sprint-id",) if text_of(sprint.data, "sprint-id") else ()
-        hint = "`sprint-id` in SPRINT.yaml, `--id` or the folder's name gives it"
+        hint = "set `sprint-id` in SPRINT.yaml, use `--id` or rename the folder"
         problems.add("bad-id", sprint, path, error.message, hint=hint)

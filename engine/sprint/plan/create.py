@@ -48,7 +48,7 @@ class CreateSprint(Command, frozen=True):
             return []
         raise RefusedError(
             f"sprint {sprint.id} already exists",
-            hint="give the new one another id",
+            hint="choose a different id for the new sprint",
             sprint=sprint.id,
             command="create",
         )
@@ -148,7 +148,7 @@ def prepare(plan: Data, *, sprint_id: str) -> Data:
         raise _begun("status", document["status"])
     phases = document.get("phases")
     if not phases and document.get("mode") != "ralph":
-        raise RefusedError("phases: a plan needs at least one phase", field="phases")
+        raise RefusedError("phases: a plan requires at least one phase", field="phases")
     if phases is not None:
         document["phases"] = prepare_nodes(phases, "phases", level=1)
     document["current"] = {"phase": 0, "step": None, "sub-phase": None}
@@ -170,7 +170,7 @@ def _with_ralph_fields(plan: Data) -> Data:
     """Return a Ralph-mode plan with all the fields that such a document has."""
     goal = plan.get("goal")
     if not isinstance(goal, str) or not goal.strip():
-        raise RefusedError("goal: a plan in Ralph mode needs one", field="goal")
+        raise RefusedError("goal: a plan in Ralph mode requires a goal", field="goal")
     fields = ralph_fields(goal, hooks=plan.get(HOOKS))
     settings = {**fields["ralph"], **mapping_of(plan, "ralph")}
     # A plan that already has all of these fields keeps its order.
@@ -216,7 +216,7 @@ def _prepare_one(node: Data, where: str, *, level: int) -> Data:
             field=where,
         )
     if level != 1 and not has_prompt:
-        raise RefusedError(f"{where}.prompt: is missing", field=f"{where}.prompt")
+        raise RefusedError(f"{where}.prompt is missing", field=f"{where}.prompt")
     document: Data = {"id": node["id"], "status": PENDING}
     if level == 2:
         document = {"id": node["id"], "prompt": node["prompt"], "status": PENDING}
@@ -251,12 +251,12 @@ def check_sprint_id(identity: object, *, field: str = "sprint-id") -> None:
     text = str(identity)
     if "/" in text or "\\" in text or text in (".", "..") or text.startswith("-"):
         raise RefusedError(
-            f"{field}: {text!r} may not hold a slash or a backslash, start with `-`, "
+            f"{field}: {text!r} must not contain a slash or a backslash, start with `-`, "
             "or be `.` or `..`",
             field=field,
         )
     if (masked := mask(text)) != text:
-        raise RefusedError(f"{field}: {masked} may not be a secret", field=field)
+        raise RefusedError(f"{field}: {masked} must not be a secret", field=field)
 
 
 def check_same_id(sprint: Sprint, document: Data) -> None:
@@ -264,16 +264,16 @@ def check_same_id(sprint: Sprint, document: Data) -> None:
     named = document.get("sprint-id", sprint.id)
     if named != sprint.id:
         raise RefusedError(
-            f"sprint-id: {str(named)[:60]!r} is not the sprint {sprint.id!r}",
+            f"sprint-id: {str(named)[:60]!r} does not match the sprint {sprint.id!r}",
             field="sprint-id",
         )
 
 
 def _begun(field: str, status: object) -> RefusedError:
     return RefusedError(
-        f"{field}: {status!r} says that the plan has begun; a new plan is {NOT_STARTED} "
-        f"with every phase {PENDING}",
-        hint="`sprintlog import progress` imports a started sprint",
+        f"{field}: {status!r} means that the plan has started; a new plan must be "
+        f"{NOT_STARTED} with every phase {PENDING}",
+        hint="use `sprintlog import progress` to import a started sprint",
         field=field,
     )
 

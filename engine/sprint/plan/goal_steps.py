@@ -37,9 +37,9 @@ class AddStep(Command, frozen=True):
                 if steps[self.step].get("prompt") == self.prompt:
                     return []
                 raise RefusedError(
-                    f"there is a step {self.step} already, with another prompt",
-                    hint="`sprintlog step update ID` changes it; another id makes another "
-                    "step",
+                    f"step {self.step} already exists with a different prompt",
+                    hint="use `sprintlog step update ID` to change it, or choose a "
+                    "different id",
                     step=self.step,
                 )
         return [_added(sprint, self.prompt, self.step or f"{PREFIX}{_next_number(sprint)}")]
@@ -60,7 +60,7 @@ class UpdateStep(Command, frozen=True):
             _check_prompt(self.prompt)
         if self.status is None and self.prompt is None:
             raise RefusedError(
-                f"step {self.step}: neither a status nor a prompt is given",
+                f"step {self.step}: neither a status nor a prompt is specified",
                 hint=f"statuses: {', '.join(DYNAMIC_STEP_STATUSES)}",
                 step=self.step,
             )
@@ -68,7 +68,7 @@ class UpdateStep(Command, frozen=True):
         if self.step not in steps:
             raise NotFoundError(
                 f"there is no step {self.step} in sprint {sprint.id}",
-                hint=f"there are: {', '.join(list(steps)[:20])}" if steps else None,
+                hint=f"known: {', '.join(list(steps)[:20])}" if steps else None,
                 step=self.step,
             )
         return _changed(self.step, steps[self.step], self.status, self.prompt)
@@ -156,7 +156,7 @@ def open_steps(sprint: Sprint, events: Iterable[Event] = ()) -> tuple[str, ...]:
 
 def _check_prompt(prompt: str) -> None:
     if not prompt.strip():
-        raise RefusedError("prompt: is empty", field="prompt")
+        raise RefusedError("prompt is empty", field="prompt")
 
 
 def _added(sprint: Sprint, prompt: str, identity: str) -> Event:

@@ -61,7 +61,7 @@ class InjectSteps(Command, frozen=True):
             where = self.position.ref or self.position.type
             raise RefusedError(
                 f"{where} is not a place for a step: a step belongs to a phase with steps",
-                hint="name a step (before:PHASE/STEP, after:PHASE/STEP) or its phase "
+                hint="specify a step (before:PHASE/STEP, after:PHASE/STEP) or its phase "
                 "(end-of-phase:PHASE), or inject a phase",
                 command="inject",
             )
@@ -156,8 +156,8 @@ def _check_free(plan: Plan, coming: Injection, spot: Spot) -> None:
             address = _address(spot.into, node["id"])
             raise RefusedError(
                 f"nodes[{index}].id: phase {address} already exists",
-                hint="ids must be unique among siblings: give it another one, or a prefix "
-                "that is counted on",
+                hint="ids must be unique among siblings: choose a different id, or a "
+                "prefix, which is numbered",
                 field=f"nodes[{index}].id",
                 phase=address,
                 command="inject",
@@ -182,7 +182,7 @@ def _check_nodes(nodes: list[Data], field: str, *, level: int) -> None:
         if node.get("status", PENDING) != PENDING:
             raise _refused(f"{where}.status", f"must be {PENDING}")
         if level != TOP and node.get("break"):
-            raise _refused(f"{where}.break", "only a top phase can have a breakpoint")
+            raise _refused(f"{where}.break", "only a top-level phase can have a breakpoint")
         if key is not None and isinstance(children := node.get(key), list):
             _check_nodes(children, f"{where}.{key}", level=level + 1)
 

@@ -73,9 +73,9 @@ def _last_open(plan: Plan) -> Spot:
     if last is None:
         last = tops[-1]
         raise RefusedError(
-            f"phase {last.address} is {last.status}, and no other phase takes a step",
-            hint=f"end-of-phase:{last.address} reopens it; `sprintlog phase inject "
-            "--prompt TEXT --position end-of-workflow` adds work after it",
+            f"phase {last.address} is {last.status}, and no other phase accepts a step",
+            hint=f"use end-of-phase:{last.address} to reopen it, or `sprintlog phase "
+            "inject --prompt TEXT --position end-of-workflow` to add work after it",
             field="position",
             phase=last.address,
             state=last.status,
@@ -92,7 +92,7 @@ def _named_spot(
     if (position.type in BESIDE and not position.ref) or (position.ref and not takes_ref):
         raise RefusedError(
             f"position {position.type}: "
-            f"{'takes no address' if position.ref else 'needs the address of a phase'}",
+            f"{'accepts no address' if position.ref else 'requires a phase address'}",
             field="position",
         )
     if not takes_ref:

@@ -196,7 +196,7 @@ def _added(sprint: Sprint, document: Data, at: str) -> list[Event]:
     if found.differences:
         count = len(found.differences)
         raise RefusedError(
-            f"sprint {sprint.id} has begun and takes additions only; "
+            f"sprint {sprint.id} has started and accepts only additions; "
             f"{'1 thing is' if count == 1 else f'{count} things are'} different",
             hint="revert these changes, or compile as another sprint with --id",
             sprint=sprint.id,

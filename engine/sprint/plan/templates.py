@@ -124,16 +124,16 @@ def _report_without_item(variable: Variable, fields: list[str], report: Report) 
         report(
             "variable-without-item",
             variable.written,
-            f"{variable.written} is not replaced: this phase is not run for each item",
+            f"{variable.written} is not replaced: the phase is not run for each item",
             "give the phase a `for-each`, or name the items in words",
         )
     else:
-        said = "this phase is not run for each item"
+        said = "the phase is not run for each item"
         _report_unknown(variable, said, "only phase.… and sprint.… have a value", report)
 
 
 def _report_unknown(variable: Variable, said: str, hint: str, report: Report) -> None:
-    escaped = f"\\{variable.written} gives the braces themselves"
+    escaped = f"write \\{variable.written} for literal braces"
     report(
         "unknown-variable",
         variable.written,
@@ -183,7 +183,7 @@ def read_template(text: str, *, file: str) -> PromptTemplate:
                 f"there is no variable {piece.written}",
                 file=file,
                 line=line,
-                hint=f"{meant}; \\{piece.written} stands for these characters",
+                hint=f"{meant}; write \\{piece.written} for these literal characters",
             )
     return PromptTemplate(tuple(pieces))
 

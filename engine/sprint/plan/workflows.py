@@ -218,8 +218,8 @@ class Outline:
             self._problems.add("workflow-cycle", named_by, path, message)
         elif len(chain) == DEPTH_MAX:
             message = (
-                f"{name!r} would be workflow {DEPTH_MAX + 1} in a row; "
-                f"at most {DEPTH_MAX} may be in each other"
+                f"{name!r} would be nested {DEPTH_MAX + 1} workflows deep; at most "
+                f"{DEPTH_MAX} are allowed"
             )
             self._problems.add("too-deep", named_by, path, message)
         else:
@@ -269,13 +269,13 @@ class Outline:
             self._problems.add("two-actions", phase, (), message, hint=hint)
         elif not any(is_given(data, key) for key in ("prompt", "workflow", "for-each")):
             message = f"phase {data['id']!r} has no action"
-            hint = "give it a `prompt`, a `for-each` or a `workflow`"
+            hint = "add a `prompt`, a `for-each` or a `workflow`"
             self._problems.add("no-action", phase, (), message, hint=hint)
         elif is_given(data, "collection") and not is_given(data, "for-each"):
             message = "a phase without a `for-each` has no items"
-            hint = "write `for-each`, with the name that templates have for an item"
+            hint = "write `for-each` with the name that templates use for an item"
             self._problems.add("ignored-field", phase, ("collection",), message, hint=hint)
         elif is_given(data, "prompt") and is_given(data, "for-each"):
             message = "the prompt of a `for-each` phase is not used, its items' prompts are"
-            hint = "put it into a workflow, and name that with `workflow`"
+            hint = "move it into a workflow, and refer to that with `workflow`"
             self._problems.add("unused-prompt", phase, ("prompt",), message, hint=hint)

@@ -65,7 +65,7 @@ class ApproveRequest(Command, frozen=True):
             return []
         if self.workflow is not None and self.nodes is None:
             raise RefusedError(
-                "workflow: only `queue approve` on the command line reads one; give "
+                "workflow: only `queue approve` on the command line accepts one; specify "
                 "a prompt",
                 field="workflow",
             )
@@ -114,9 +114,9 @@ class DeferRequest(Command, frozen=True):
             return []
         if until != NEXT_SPRINT and has_ended(sprint.plan):
             raise RefusedError(
-                f"cannot defer request {request} to {until}: nothing is left that "
-                "could end",
-                hint=f"--until {NEXT_SPRINT}, or decide now",
+                f"cannot defer request {request} to {until}: no phase remains that could "
+                "end",
+                hint=f"use --until {NEXT_SPRINT}, or decide now",
                 request=request,
                 command=DEFER,
                 allowed=[NEXT_SPRINT],
@@ -155,7 +155,7 @@ class ReopenRequest(Command, frozen=True):
         """Return the events that this command records."""
         entry = find_request(sprint, self.request)
         if not self.reason.strip():
-            raise RefusedError("reason: required to reopen a request", field="reason")
+            raise RefusedError("a reason is required to reopen a request", field="reason")
         if entry["status"] != PENDING:
             return [f.RequestReopened(self.request, self.reason)]
         last = sprint.plan.decisions.get(self.request)
@@ -222,7 +222,7 @@ def _is_again(sprint: Sprint, entry: Data, event: f.RequestDecided) -> bool:
     # The time of the decision determines where the request returns.
     if last is not None and structs.replace(last.event, phase=None) == event:
         return True
-    hint = f"`sprintlog queue reopen {event.request} --reason TEXT` reopens it"
+    hint = f"use `sprintlog queue reopen {event.request} --reason TEXT` to reopen it"
     if status == DEFERRED:
         hint = f"it is pending again at {entry.get('deferred-until')}; {hint}"
     raise RefusedError(

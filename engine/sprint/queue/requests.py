@@ -67,7 +67,7 @@ class QueueRequests(Command, frozen=True):
                 if isinstance(known, f.RequestQueued) and _says(known, asked):
                     continue
                 raise RefusedError(
-                    f"{where}id: the id {asked.request} was used already",
+                    f"{where}id: the id {asked.request} was already used",
                     hint="ids are never reused; omit it to get a new one",
                     field=f"{where}id",
                     request=asked.request,
@@ -124,7 +124,7 @@ def find_request(sprint: Sprint, identity: str) -> Data:
     if found is None:
         raise NotFoundError(
             f"there is no request {identity} in sprint {sprint.id}",
-            hint="`sprintlog queue list` lists them",
+            hint="run `sprintlog queue list` to list the requests",
             request=identity,
         )
     return found
@@ -135,7 +135,7 @@ def _check_asked(asked: SubmittedRequest, where: str) -> None:
         check_id(asked.request, field=f"{where}id")
     for name, text in (("title", asked.title), ("description", asked.description)):
         if text is not None and not text.strip():
-            raise RefusedError(f"{where}{name}: is empty", field=f"{where}{name}")
+            raise RefusedError(f"{where}{name} is empty", field=f"{where}{name}")
     check_word(f"{where}priority", asked.priority, PRIORITIES)
     check_word(f"{where}type", asked.request_type, REQUEST_TYPES)
     if asked.created_at is not None:

@@ -280,7 +280,8 @@ def _unquoted(quoted: str, text: str) -> str:
 def _unknown(text: str) -> InvalidInputError:
     return InvalidInputError(
         f"{text[:80]!r} does not name a field",
-        hint=f"give {FORMS}; what holds . [ ] or quotes in brackets and double quotes",
+        hint=f"use {FORMS}; put names that contain . [ ] or quotes in brackets and double "
+        "quotes",
     )
 
 

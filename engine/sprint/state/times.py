@@ -15,8 +15,8 @@ def parse(text: str) -> datetime:
     """Return the time in an ISO 8601 text with a zone, or raise `InvalidInputError`."""
     if not re.fullmatch(_SHAPE, text, re.ASCII):
         raise InvalidInputError(
-            f"{text[:40]!r} is not a time; give ISO 8601 with a zone, "
-            "like 2026-01-15T09:00:00Z"
+            f"{text[:40]!r} is not a time; use ISO 8601 with a time zone, such as "
+            "2026-01-15T09:00:00Z"
         )
     try:
         # Converted to UTC here, because the first and last hours may be out of range.

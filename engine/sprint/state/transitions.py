@@ -61,8 +61,8 @@ def check_exists(sprint: Sprint) -> None:
     if not sprint.exists:
         raise NotFoundError(
             f"there is no sprint {sprint.id}",
-            hint="`sprintlog compile`, `sprintlog sprint create ID --plan FILE` or "
-            "`sprintlog import progress FILE` makes one",
+            hint="use `sprintlog compile`, `sprintlog sprint create ID --plan FILE` or "
+            "`sprintlog import progress FILE` to create one",
             sprint=sprint.id,
         )
 
@@ -89,7 +89,7 @@ def check_running(sprint: Sprint, command: str) -> None:
     # Resuming such a sprint requires stating who resolved the problem, and how.
     how = " --by NAME --why TEXT" if status in (words.BLOCKED, words.NEEDS_HUMAN) else ""
     said = f"{command}; the sprint must be {words.IN_PROGRESS} for that"
-    raise _refused(sprint, command, said, [way], f"`sprintlog sprint {way}{how}` first")
+    raise _refused(sprint, command, said, [way], f"run `sprintlog sprint {way}{how}` first")
 
 
 def _refused(
@@ -113,7 +113,7 @@ def check_goal(sprint: Sprint, command: str) -> None:
     if not sprint.plan.is_ralph:
         raise RefusedError(
             f"sprint {sprint.id} has no goal: cannot {command}",
-            hint="`sprintlog goal set TEXT` brings it into Ralph mode",
+            hint="use `sprintlog goal set TEXT` to start Ralph mode",
             sprint=sprint.id,
             command=command,
         )
@@ -140,7 +140,7 @@ def check_phase(leaf: Node, command: str) -> None:
     raise RefusedError(
         f"phase {leaf.address} is {leaf.status}: cannot {command} it; "
         f"allowed: {', '.join(allowed)}",
-        hint=f"`sprintlog phase start {leaf.address}` first"
+        hint=f"run `sprintlog phase start {leaf.address}` first"
         if command in ("complete", "fail") and leaf.status == words.PENDING
         else None,
         phase=leaf.address,
@@ -165,7 +165,7 @@ def find_leaf(sprint: Sprint, address: str | None) -> Node:
         ]
         raise RefusedError(
             f"the status of phase {address} follows from its parts",
-            hint=f"name a phase without parts, like {leaves[0]}" if leaves else None,
+            hint=f"specify a phase without parts, such as {leaves[0]}" if leaves else None,
             phase=address,
             allowed=leaves[:20],
         )
@@ -226,7 +226,7 @@ def _check(what: str, started: object, at: str) -> None:
         return
     if is_before:
         raise RefusedError(
-            f"--at {at} is before {what} began, at {started}", field="at", at=at
+            f"--at {at} is before {what} started, at {started}", field="at", at=at
         )
 
 

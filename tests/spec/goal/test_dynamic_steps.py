@@ -80,7 +80,9 @@ def test_the_same_step_again_is_nothing() -> None:
     """Adding an id again is accepted with the same prompt and refused with another."""
     scenario = begun().do(AddStep(prompt="x", step="a"))
     scenario.when(AddStep(prompt="x", step="a")).then_nothing()
-    scenario.when(AddStep(prompt="y", step="a")).then_refused(containing="another prompt")
+    scenario.when(AddStep(prompt="y", step="a")).then_refused(
+        containing="a different prompt"
+    )
 
 
 @pytest.mark.parametrize("status", DYNAMIC_STEP_STATUSES)

@@ -114,7 +114,7 @@ def test_a_claim_in_a_pause_is_kept() -> None:
 def test_no_sprint_is_closed_over_its_goal() -> None:
     """Open steps, `min-iterations` and the goal prevent completion; the remedy is named."""
     scenario = begun(goal(min_iterations=5)).do(StartIteration()).do(AddStep(prompt="x"))
-    scenario.when(CompleteSprint()).then_refused(containing="that is not reached")
+    scenario.when(CompleteSprint()).then_refused(containing="that has not been reached")
     assert scenario.refused is not None
     assert "`sprintlog goal complete`" in str(scenario.refused.hint)
     assert "--abandon-goal --reason" in str(scenario.refused.hint)

@@ -116,7 +116,7 @@ def test_waits_after_a_failure_and_tries_again() -> None:
         "iteration": 1,
         "until": "2026-01-15T10:00:01Z",
         "why": "429 (failure 1 in a row, at most 3)",
-        "hint": "`sprintlog sprint resume` continues at once",
+        "hint": "run `sprintlog sprint resume` to continue at once",
     }
     told = answer(scenario, now=told["until"])
     assert (told["do"], told["iteration"], told["attempt"]) == ("iterate", 1, 2)
@@ -129,7 +129,9 @@ def test_a_failure_for_good_stops() -> None:
     told = answer(scenario)
     why = "the sprint is blocked: iteration 1 failed: no compiler"
     assert (told["do"], told["why"]) == ("stop", why)
-    assert told["hint"] == "resolve it, then `sprintlog sprint resume --by NAME --why TEXT`"
+    assert told["hint"] == (
+        "resolve the problem, then run `sprintlog sprint resume --by NAME --why TEXT`"
+    )
     told = answer(scenario.do(ResumeSprint(by="Ada", why="x")))
     assert (told["do"], told["iteration"], told["resumed"]) == ("iterate", 1, True)
 

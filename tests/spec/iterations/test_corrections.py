@@ -125,8 +125,8 @@ def test_says_with_what_it_begins_and_ends(loop: Scenario) -> None:
         ({"tags": ("\x1b[2J",)}, "is not allowed"),
         ({"tags": tuple(f"t{n}" for n in range(101))}, "more than 100 tags"),
         ({"tags": ("a",), "tags_removed": ("a",)}, "is both added and removed"),
-        ({"note": " "}, "a note has 1 to"),
-        ({"note": "x" * 10_001}, "a note has 1 to"),
+        ({"note": " "}, "a note must have 1 to"),
+        ({"note": "x" * 10_001}, "a note must have 1 to"),
         ({"number": 9, "note": "x"}, "it was never started"),
     ],
 )

@@ -42,7 +42,7 @@ def test_refuses_numbers_given_before(running: Any, number: int) -> None:
         scenario.given(f.IterationStarted(4))
     allowed = [5 if number == 3 else 4]
     scenario.when(StartIteration(number=number)).then_refused(
-        containing="numbers are never used again", iteration=number, allowed=allowed
+        containing="numbers are never reused", iteration=number, allowed=allowed
     )
 
 

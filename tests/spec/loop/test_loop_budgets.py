@@ -61,8 +61,8 @@ def test_cents_are_added_exactly(going: Scenario) -> None:
     assert (stop.do, stop.because) == (actions.STOP, actions.BUDGET)
     assert stop.why == "the budget is spent: cost $1.00 of $1.00 in the sprint"
     assert stop.hint == (
-        "`sprintlog iteration rules set --budget-cost 2` allows $1.00 more; then "
-        "`sprintlog run -- COMMAND` starts the loop again"
+        "run `sprintlog iteration rules set --budget-cost 2` to allow $1.00 more, then "
+        "`sprintlog run -- COMMAND` to restart the loop"
     )
 
 
@@ -120,7 +120,7 @@ def test_a_run_counts_from_its_begin(going: Scenario) -> None:
     assert (stop.because, stop.hint) == (
         actions.LIMIT,
         "`sprintlog run --budget-cost 1 --budget-tokens 100 --budget-iterations 2 -- "
-        "agent` goes on with as much again",
+        "agent` to continue with the same budget again",
     )
 
 

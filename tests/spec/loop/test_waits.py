@@ -260,7 +260,7 @@ def test_a_loop_of_ones_own_says_it_by_a_command(running: Any) -> None:
     scenario.when(wait).then(RetryScheduled("a", SOON, "limit", "usage-limit", None, 1))
     scenario.when(wait).then_nothing()
     goals = begun().at(NOW)
-    goals.when(wait).then_refused(containing="no iteration is under way")
+    goals.when(wait).then_refused(containing="no iteration is in progress")
     goals.given(f.IterationStarted(1)).when(wait)
     assert scheduled(goals.go()).iteration == 1
 
@@ -268,7 +268,7 @@ def test_a_loop_of_ones_own_says_it_by_a_command(running: Any) -> None:
 def test_refuses_a_wait_for_nothing(running: Any) -> None:
     """A wait requires work by an agent, a known kind, and a time in the future."""
     scenario: Scenario = running(simple("a")).at(NOW)
-    scenario.when(ScheduleRetry(SOON)).then_refused(containing="no agent works on it")
+    scenario.when(ScheduleRetry(SOON)).then_refused(containing="no agent is working on it")
     scenario.given(f.PhaseStarted("a"))
     scenario.when(ScheduleRetry(NOW)).then_refused(containing="not in the future")
     scenario.when(ScheduleRetry(SOON, waits_for="godot")).then_refused(containing="godot")

@@ -129,7 +129,7 @@ def test_completes_no_leaf_before_its_gate(running: Any, word: str) -> None:
     gated = {"id": "p", "prompt": "x", "gate": {}, "gate-tracking": {"status": word}}
     scenario: Scenario = running({"phases": [gated]}, f.PhaseStarted("p"))
     scenario.when(leaves.CompletePhase()).then_refused(
-        containing="has a gate that has not passed", phase="p", command="complete"
+        containing="its gate has not passed", phase="p", command="complete"
     )
 
 

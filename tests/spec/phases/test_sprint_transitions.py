@@ -127,7 +127,7 @@ def test_refuses_the_command_with_other_content(given: Any, status: str, verb: s
 def test_resumes_only_with_who_and_why(given: Any, status: str, said: Data) -> None:
     """After blocked and needs-human, resume requires who resolved it and why."""
     reached(given, status, "resume").when(lifecycle.ResumeSprint(**said)).then_refused(
-        containing="needs who resolved it and why", state=status, command="resume"
+        containing="who resolved the problem and why", state=status, command="resume"
     )
 
 

@@ -76,7 +76,7 @@ def test_decides_what_the_command_decides(
 def test_takes_no_resolved_phase() -> None:
     """The phase at whose end a request returns depends on when it is deferred."""
     data = {"request": "r", "decision": "defer", "reasoning": "so", "phase": "a"}
-    with pytest.raises(RefusedError, match="leave it out"):
+    with pytest.raises(RefusedError, match="omit it"):
         to_event("request-decided", data)
 
 

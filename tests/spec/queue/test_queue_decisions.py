@@ -201,6 +201,6 @@ def test_nothing_ends_that_has_ended(running: Any) -> None:
     scenario: Scenario = running(simple("a"), found(), f.PhaseSkipped("a"))
     for until in ("end-of-phase", "end-of-sprint"):
         scenario.when(d.DeferRequest(**WHY, until=until))
-        scenario.then_refused(containing="nothing is left")
+        scenario.then_refused(containing="no phase remains")
     scenario.when(d.DeferRequest(**WHY, until="tomorrow"))
     scenario.then_refused(containing="'tomorrow' is unknown")

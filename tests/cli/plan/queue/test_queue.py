@@ -143,7 +143,7 @@ def test_refusals_name_the_option(queue: Path, run: Any) -> None:
     refused = run("queue", "add", " ", *URGENT)
     assert (refused.code, "'[TITLE]': an empty text" in refused.err) == (2, True)
     refused = run("queue", "add", "Other", *URGENT, "--id", "doc")
-    assert "error: --id: the id doc was used already" in refused.err
+    assert "error: --id: the id doc was already used" in refused.err
     refused = run("queue", "add", "x", *URGENT, "--context", "[]")
     assert "error: --context: must be a JSON object" in refused.err
     assert run("queue", "add").code == 2

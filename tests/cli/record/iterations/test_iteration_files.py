@@ -48,8 +48,11 @@ def test_before_the_first_nothing_is_known(loop: Run, run: Run) -> None:
     """Changes of the first iteration are unknown; this is reported, and nothing shown."""
     refused = run("iteration", "diff", "iter:1")
     assert (refused.code, refused.out) == (3, "")
-    assert "no files were kept before iteration 1 began" in refused.err
-    assert "`sprintlog iteration snapshot` before the first run keeps them" in refused.err
+    assert "no files were saved before iteration 1 started" in refused.err
+    assert (
+        "run `sprintlog iteration snapshot` before the first run to save them"
+        in refused.err
+    )
     refused = run("iteration", "diff", "iter:1", "now")
     assert refused.code == 1
     assert "rollback iter:N --files --dry-run" in refused.err

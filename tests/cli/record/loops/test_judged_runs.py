@@ -69,7 +69,7 @@ def test_goes_back_so_often_and_no_more(folder: Path, run: Run, done: Run) -> No
     assert result.code == 26
     assert "it went back 2 times, as often as it may" in result.out
     assert types(done).count("rolled-back") == 2
-    assert "`sprintlog iteration rules set --rollbacks-max 4`" in result.out
+    assert "run `sprintlog iteration rules set --rollbacks-max 4`" in result.out
     done("iteration rules set", "--rollbacks-max", "3")
     assert run("run", *RUN).code == 26
     assert types(done).count("rolled-back") == 3
@@ -132,7 +132,7 @@ def test_what_was_put_right_is_measured_again(folder: Path, run: Run, done: Run)
     tree = prepare(done, folder, BREAKS)
     result = run("run", *MEASURES, "--snapshot", "--select", *RUN)
     assert (result.code, types(done).count("agent-ran")) == (26, 3)
-    assert "`sprintlog iteration measure --by-rules` measures it again" in result.out
+    assert "use `sprintlog iteration measure --by-rules` to measure" in result.out
     # Without a repair, there is nothing new to measure.
     done("iteration", "measure", "--by-rules")
     assert types(done).count("measurement-failed") == 2

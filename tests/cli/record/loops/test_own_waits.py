@@ -80,7 +80,7 @@ def test_waits_in_a_row_grow_without_a_known_end(done: Run) -> None:
         done("sprint", "resume")
         _, err = waiting.communicate(timeout=PATIENCE_SECONDS)
         assert waiting.returncode == 0, err
-        assert err.count("`sprintlog sprint resume` continues at once") == 1
+        assert err.count("run `sprintlog sprint resume` to continue at once") == 1
     assert [event["data"]["waits"] for event in events(done, "retry-scheduled")] == [1, 2]
     done("verify")
 

@@ -189,7 +189,7 @@ def test_a_person_continues_a_waiting_run_at_once(agent: Any, done: Run) -> None
     done("sprint", "resume")
     err += loop.communicate(timeout=PATIENCE_SECONDS)[1]
     assert loop.returncode == 0, err
-    assert err.count("`sprintlog sprint resume` continues at once") == 1
+    assert err.count("run `sprintlog sprint resume` to continue at once") == 1
     done("verify")
 
 
