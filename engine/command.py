@@ -102,7 +102,9 @@ def decided(
     if isinstance(decide, Command):
         for name in _NEVER_EMPTY if decide.stream == Command.stream else ():
             if isinstance(text := getattr(decide, name, None), str) and not text.strip():
-                raise InvalidInputError("is empty", field=name, hint="specify a text")
+                raise InvalidInputError(
+                    "is empty", field=name, hint="specify a non-empty text"
+                )
         return decide.decide(state, at)
     return decide(state, at)
 

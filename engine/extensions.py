@@ -88,7 +88,8 @@ def find(kind: str, name: str) -> Extension:
     if len(found) > 1:
         packages = " and ".join(one.package for one in found)
         raise ExtensionError(
-            f"{kind} {name} is provided by {packages}", hint=f"remove one of them; {HINT}"
+            f"{kind} {name} is provided by more than one package: {packages}",
+            hint=f"remove one of them; {HINT}",
         )
     return found[0]
 

@@ -70,7 +70,7 @@ class OpenJournal(JournalCommand, frozen=True):
                 return [f.JournalMoved(place, worktree)] if place and not is_there else []
             named = journal.project_name or "not named"
             raise parts.refuse(
-                "project_name", f"the journal is open, and its project is {named}"
+                "project_name", f"the journal is already open with the project {named}"
             )
         began = self.created_at or at
         return [f.JournalOpened(began, name, worktree=worktree, place=place or f.PLACE)]
@@ -142,7 +142,7 @@ class ReferenceLearning(JournalCommand, frozen=True):
         journal.check_learning(self.learning_id)
         if not journal.learnings[self.learning_id]:
             raise parts.refuse(
-                "learning", f"{self.learning_id} was retired, it no longer holds"
+                "learning", f"{self.learning_id} was retired and no longer applies"
             )
         if self.times < 1:
             raise parts.refuse("times", "must be >= 1")
@@ -267,7 +267,7 @@ def _check_link(journal: Journal, source: str, observation: int) -> None:
 
 def _opens(event: f.JournalOpened) -> OpenJournal:
     if event != f.JournalOpened(event.created_at, event.project_name):
-        raise parts.refuse("data", "give only created_at and project_name")
+        raise parts.refuse("data", "specify only created_at and project_name")
     return OpenJournal(event.project_name, created_at=event.created_at)
 
 

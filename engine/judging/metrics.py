@@ -115,7 +115,8 @@ def check_own_metrics(metrics: Sequence[OwnMetric], taken: frozenset[str]) -> No
     if total > 1:
         said = ", ".join(f"{one.name} {one.weight:g}" for one in weighed(metrics))
         raise RefusedError(
-            f"custom metrics have the total weight {float(total):g}, more than 1: {said}",
+            f"the custom metrics' weights add up to {float(total):g}, which is more than "
+            f"1: {said}",
             field="weight",
         )
 
@@ -141,7 +142,8 @@ def _check_one(one: OwnMetric) -> None:
         raise refused(name, one.weight, "is out of range for a weight (0 to 1)")
     if one.weight and one.better is None:
         raise RefusedError(
-            f"{name} cannot weigh {one.weight:g}: it is not known whether higher or lower "
+            f"{name} cannot have the weight {one.weight:g}: it is not known whether "
+            "higher or lower "
             "is better",
             field=name,
             hint="add --better higher or --better lower",

@@ -107,7 +107,7 @@ def read_lines(lines: Iterable[bytes], *, file: str) -> Iterator[RecordedEvent |
             line=number + 1,
         )
     for number, _ in found:
-        raise InvalidInputError("is after the head", file=file, line=number)
+        raise InvalidInputError("follows the head", file=file, line=number)
 
 
 def _check_header(raw: bytes, file: str) -> None:

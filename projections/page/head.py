@@ -201,7 +201,7 @@ def _budget(one: BudgetStanding) -> Markup:
 _STARTS = "sprintlog run "
 _NEXT = re.compile(r"; then |, then |, and (?=`)")
 """Separates the steps of a hint."""
-_RESOLVE = "resolve it"
+_RESOLVE = "resolve the problem"
 
 
 def ways(facts: SprintFacts, target: int | None, hints: list[str]) -> Iterator[Markup]:

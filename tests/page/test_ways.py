@@ -80,8 +80,8 @@ def test_the_advised_way_raises_a_budget_that_is_spent(workspace: Workspace) -> 
     assert steps == [
         "sprintlog rollback iter:1 takes the advice: the plan goes back, "
         "files do not change",
-        "sprintlog iteration rules set --budget-cost 2 allows $1.00 more",
-        "sprintlog run --budget-cost 4 -- sh agent.sh starts the loop again",
+        "run sprintlog iteration rules set --budget-cost 2 to allow $1.00 more",
+        "use sprintlog run --budget-cost 4 -- sh agent.sh to restart the loop",
     ]
 
 

@@ -68,7 +68,7 @@ def test_a_server_that_forgets_is_refused(
     try:
         raw.execute("SELECT pg_reload_conf()")
         _wait_for(raw, setting, "off")
-        with pytest.raises(RefusedError, match=f"{setting} is off"):
+        with pytest.raises(RefusedError, match=f"{setting} must be on"):
             reopen()
         forgetful = reopen(url=f"{log.address.given_with_log}&unsafe=yes")
         forgetful.append("a", [note()], expect=0)

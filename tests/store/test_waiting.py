@@ -71,7 +71,7 @@ def test_a_lock_is_waited_for_and_said(folder: Path, name: str) -> None:
     path = folder / ".sprintlog" / name
     wait = Wait(0.3, said.append, quiet_seconds=0.0)
     with Workspace.open(folder, wait=wait) as workspace, holding(path):
-        with pytest.raises((BusyError, RefusedError), match="held by"):
+        with pytest.raises((BusyError, RefusedError), match="locked by"):
             LOCKS[name](workspace)
         assert [text.partition(",")[0] for text in said] == [f"waiting for {path}"]
 
@@ -96,7 +96,7 @@ def test_opening_is_waited_for(folder: Path) -> None:
     with closing(sqlite3.connect(database, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode=DELETE")
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(BusyError, match="held by"):
+        with pytest.raises(BusyError, match="locked by"):
             Workspace.open(folder, wait=Wait(0.3, said.append, quiet_seconds=0.0))
         assert len(said) == 1
         other.execute("ROLLBACK")

@@ -29,7 +29,7 @@ def read_agent(report: Report) -> Found:
         raise report.bad("is not UTF-8") from error
     usage = read_answer(report.content).usage
     if usage is None:
-        raise report.bad("no result of an agent that states tokens, cost or turns")
+        raise report.bad("contains no agent result with tokens, cost or turns")
     return Found(usage=usage)
 
 

@@ -49,26 +49,26 @@ def _sources(report: Report) -> dict[str, _Source]:
     for number, line in report.lines():
         if line.startswith(b"SF:"):
             if source is not None:
-                raise report.bad("a record begins within another", line=number)
+                raise report.bad("a record starts within another", line=number)
             source = sources.setdefault(_name(report, line[3:], number), _Source())
         elif line == b"end_of_record":
             source = None
         elif found := _LINE.fullmatch(line):
             if source is None:
-                raise report.bad("a line of no source file", line=number)
+                raise report.bad("a line outside the record of a source file", line=number)
             source.seen.add(int(found[1]))
             if int(found[2]):
                 source.hit.add(int(found[1]))
         elif found := _SUM.fullmatch(line):
             if source is None:
-                raise report.bad("a sum of no source file", line=number)
+                raise report.bad("a total outside the record of a source file", line=number)
             source.stated[found[1]] += int(found[2])
         elif line.startswith((b"DA:", b"LF:", b"LH:")) or not _OTHER.fullmatch(line):
             raise report.bad(f"{_shown(line)} is not LCOV", line=number)
     if source is not None:
-        raise report.bad("ends within a record: it is cut off")
+        raise report.bad("ends within a record: the file is truncated")
     if not sources:
-        raise report.bad("holds no record of a source file")
+        raise report.bad("contains no record of a source file")
     return sources
 
 
@@ -134,7 +134,7 @@ class _CountedLines:
         if not self._open:
             if tag != "coverage" or "line-rate" not in attributes:
                 raise self._report.bad(
-                    f"<{tag[:40]}> at the top: not a Cobertura report",
+                    f"the root element is <{tag[:40]}>: not a Cobertura report",
                     hint="most tools can write Cobertura XML or LCOV",
                 )
             self.root = attributes
@@ -165,7 +165,7 @@ class _CountedLines:
         if all(name in self.root for name in names):
             covered, total = (self._report.counted(self.root[n], n) for n in names)
             if covered > total:
-                raise self._report.bad("more lines are covered than there are")
+                raise self._report.bad("more lines are covered than exist")
             return covered, total
         seen = [hit for lines in self.files.values() for hit in lines.values()]
         return (sum(seen), len(seen)) if seen else (None, None)
@@ -251,5 +251,7 @@ def _read(report: Report, shape: _Shape) -> Found:
     walk(report, start=start, end=end)
     if len(sums) != 1:
         place = "/".join(shape.sums)
-        raise report.bad(f"states its lines {len(sums)} times, not once", field=place)
+        raise report.bad(
+            f"states its line counts {len(sums)} times instead of once", field=place
+        )
     return lines_found(report, *sums[0], files, shape.covered)

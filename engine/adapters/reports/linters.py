@@ -88,10 +88,10 @@ def read_sarif(report: Report) -> Found:
     """
     document = decode(report, _SarifLog)
     if not document.version.startswith("2."):
-        raise report.bad("only SARIF 2 is read", field="version")
+        raise report.bad("only SARIF 2 is supported", field="version")
     runs = [run for run in document.runs if run.results is not None]
     if not runs:
-        raise report.bad("no run of it holds results", field="runs")
+        raise report.bad("contains no run with results", field="runs")
     levels = Counter(level for run in runs for level in _levels(run))
     counts = {"lint_errors": levels["error"], "lint_warnings": levels["warning"]}
     names = sorted({run.tool.driver.name for run in runs})
@@ -140,7 +140,7 @@ def read_tsc(report: Report) -> Found:
         errors += found["kind"] == b"error"
         stated = max(stated, int(found["stated"] or -1))
     if not errors and stated < 0:
-        raise report.bad("contains no errors, but not the line: Found 0 errors.")
+        raise report.bad("contains neither errors nor the line `Found 0 errors.`")
     return Found({"type_errors": max(errors, stated)}, tool="tsc")
 
 
@@ -198,8 +198,8 @@ def read_eslint(report: Report) -> Found:
     for index, file in enumerate(files):
         if file.error_count + file.warning_count != len(file.messages):
             raise report.bad(
-                f"{len(file.messages)} messages, and counts of {file.error_count} errors "
-                f"and {file.warning_count} warnings",
+                f"lists {len(file.messages)} messages but counts {file.error_count} "
+                f"errors and {file.warning_count} warnings",
                 field=f"[{index}]",
             )
     counts = {

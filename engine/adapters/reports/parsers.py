@@ -61,7 +61,7 @@ def check_size(report: Report, content: bytes, *, line: int | None = None) -> No
     """Raise `InvalidInputError` for JSON that is too deeply nested or too large."""
     bare = _TEXTS.sub(b"", content)
     if bare.count(b",") + bare.count(b":") + bare.count(b"[") > VALUES_MAX:
-        raise report.bad(f"holds more than {VALUES_MAX} keys and values", line=line)
+        raise report.bad(f"contains more than {VALUES_MAX} keys and values", line=line)
     brackets = bare.translate(_BRACKETS, _NOT_BRACKETS)
     # Each iteration removes the innermost level.
     for _ in range(DEPTH_MAX):
@@ -115,7 +115,7 @@ def read(report: Report, pointers: Mapping[str, str]) -> Found:
             raise report.bad(f"{name} is not a number", field=pointer)
         found[name] = value
     if not found:
-        raise report.bad(f"has none of {', '.join(pointers.values())}")
+        raise report.bad(f"contains none of {', '.join(pointers.values())}")
     return Found(own=found)
 
 
@@ -181,7 +181,7 @@ def walk(
         line, _ = error.position
         raise report.bad(f"not well-formed XML: {error}", line=line) from error
     except (ValueError, LookupError) as error:
-        raise report.bad(f"not XML that can be read: {error}") from error
+        raise report.bad(f"not readable XML: {error}") from error
 
 
 def root_of(report: Report) -> tuple[str, Attributes]:
@@ -196,7 +196,7 @@ def root_of(report: Report) -> tuple[str, Attributes]:
         walk(report, start=start)
     except _Enough:
         return found[0]
-    raise report.bad("holds no element")
+    raise report.bad("contains no element")
 
 
 class _Target:
@@ -216,7 +216,7 @@ class _Target:
         if self._depth > DEPTH_MAX:
             raise self._report.bad(f"nested deeper than {DEPTH_MAX} levels")
         if self._elements > VALUES_MAX:
-            raise self._report.bad(f"holds more than {VALUES_MAX} elements")
+            raise self._report.bad(f"contains more than {VALUES_MAX} elements")
         self._start(_local(tag), attributes)
 
     def end(self, tag: str) -> None:

@@ -88,7 +88,7 @@ class Report(NamedTuple):
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield the report's lines without line endings, numbered from 1."""
         if self.content.count(b"\n") >= VALUES_MAX:
-            raise self.bad(f"holds more than {VALUES_MAX} lines")
+            raise self.bad(f"contains more than {VALUES_MAX} lines")
         for number, line in enumerate(self.content.split(b"\n"), start=1):
             yield number, line.removesuffix(b"\r")
 
@@ -123,7 +123,7 @@ def lines_found(
     By default, the percentage is computed; there is none without lines.
     """
     if covered > total or total > COUNT_MAX:
-        raise report.bad("more lines are covered than there are", field=field)
+        raise report.bad("more lines are covered than exist", field=field)
     computed = 100 * covered / total if total else None
     percentage = percentage if total and percentage is not None else computed
     sources = frozenset(map(report.source, names))

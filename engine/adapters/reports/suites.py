@@ -27,7 +27,7 @@ def cases_found(report: Report, tests: Tally, tool: str | None = None) -> Found:
     """Return the metrics for the tests in a report."""
     count = tests.total()
     if count > COUNT_MAX:
-        raise report.bad("more tests than can be counted")
+        raise report.bad("contains too many tests to count")
     counts = {
         "test_count": count,
         "tests_passed": tests["passed"],
@@ -158,7 +158,9 @@ def read_go_test(report: Report) -> Found:
     for package, states in packages.items():
         state = states.pop("", "run")
         if state not in _GO_KINDS:
-            raise report.bad(f"ends within the package {package[:200]}: it is cut off")
+            raise report.bad(
+                f"ends within the package {package[:200]}: the file is truncated"
+            )
         in_package = _tally_of(states)
         if state == "fail":
             failed_at_least_once(in_package)
@@ -274,9 +276,9 @@ def read_tap(report: Report) -> Found:
             tests.update(inner)
         failed_at_least_once(tests)
     elif levels or planned is None:
-        raise report.bad("ends without its plan or within subtests: it is cut off")
+        raise report.bad("ends without its plan or within subtests: the file is truncated")
     if (missing := (points if planned is None else planned) - points) < 0:
-        raise report.bad(f"{points} tests ran, and {planned} were planned")
+        raise report.bad(f"{points} tests ran, but {planned} were planned")
     tests["failed"] += missing
     return cases_found(report, tests)
 
@@ -294,7 +296,7 @@ def _tap_lines(report: Report) -> Iterator[tuple[int, int, bytes]]:
         elif (block, text) == (indent, b"..."):
             block = None
     if block is not None:
-        raise report.bad("ends within a block of YAML: it is cut off")
+        raise report.bad("ends within a YAML block: the file is truncated")
 
 
 def _add_point(levels: dict[int, Tally], level: int, kind: Kind) -> None:

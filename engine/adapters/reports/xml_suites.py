@@ -25,7 +25,7 @@ def read_junit(report: Report) -> Found:
     walk(report, start=cases.start, end=cases.end)
     passed = cases.count - cases.failed - cases.skipped
     if passed < 0:
-        raise report.bad("more tests failed or were skipped than there are")
+        raise report.bad("more tests failed or were skipped than exist")
     tests = Tally({"passed": passed, "failed": cases.failed, "skipped": cases.skipped})
     return cases_found(report, tests, cases.tool)
 
@@ -59,7 +59,7 @@ class _JUnitCases:
                 self.tool = _tool(attributes)
             self._suites.append(_JUnitSuite(attributes))
         elif not self._suites:
-            raise self._report.bad(f"<{tag[:40]}> at the top: not a JUnit report")
+            raise self._report.bad(f"the root element is <{tag[:40]}>: not a JUnit report")
         elif tag == "testcase":
             self._case, self._said = attributes, set()
         elif self._case is not None:
@@ -178,7 +178,9 @@ class _DotnetCases:
 
     def start(self, tag: str, attributes: Attributes) -> None:
         if not self.run and tag != self._shape.root:
-            raise self._report.bad(f"<{tag[:40]}> at the top: not <{self._shape.root}>")
+            raise self._report.bad(
+                f"the root element is <{tag[:40]}>, not <{self._shape.root}>"
+            )
         if not self.run or tag == "ResultSummary":
             self.run = {self._shape.outcome: "Passed"} | attributes
         if tag in (self._shape.case, self._shape.summary):

@@ -124,6 +124,6 @@ def _store(url: str, beside: "Path | None") -> tuple[Any, str, dict[str, Any]]:
         from ...extras import not_installed
 
         raise not_installed(
-            "postgres", "a log in PostgreSQL needs psycopg, which is not installed"
+            "postgres", "a PostgreSQL log requires psycopg, which is not installed"
         ) from error
     return getattr(found, name), place, more

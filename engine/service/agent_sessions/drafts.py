@@ -91,7 +91,7 @@ def unpack(content: bytes) -> Draft:
         event = msgspec.json.decode(draft.data, type=BY_TAG[draft.type])
         data = encode_masked(event)
     except (msgspec.MsgspecError, SprintlogError, KeyError, ValueError) as error:
-        raise DamagedDraftError("it is not an event of a session") from error
+        raise DamagedDraftError("it is not a session event") from error
     named = [draft.actor, *filter(None, [draft.correlation])]
     if (
         not is_session_stream(draft.stream)
@@ -101,7 +101,7 @@ def unpack(content: bytes) -> Draft:
         or len(draft.said_at) > _MOMENT_CHARS
         or not all(re.fullmatch(_NAME, name) for name in named)
     ):
-        raise DamagedDraftError("it is not an event of a session")
+        raise DamagedDraftError("it is not a session event")
     return msgspec.structs.replace(draft, data=msgspec.Raw(data))
 
 

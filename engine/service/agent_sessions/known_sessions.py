@@ -95,7 +95,7 @@ def choose_session(log: Log, named: str) -> str:
         shown = ", ".join(found[:SHOWN_MAX])
         raise RefusedError(
             f"{named[:80]} matches {len(found)} sessions: {shown}",
-            hint="specify more of the session's name",
+            hint="specify more characters of the session's name",
             session=named,
         )
     agent, _, id_ = found[0].partition("-")

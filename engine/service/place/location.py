@@ -207,8 +207,8 @@ def place_for_new(
     if is_everything(location.root):
         raise RefusedError(
             f"a log in {location.root} would record everything below it",
-            hint="go to a project's folder (in a folder of a larger repository, run "
-            "`sprintlog init --here` there), or set SPRINTLOG_DIR to the log's folder",
+            hint="run `sprintlog init --here` in a project's folder, or set SPRINTLOG_DIR "
+            "to the log's folder",
             file=str(location.root),
         )
     return location

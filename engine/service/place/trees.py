@@ -245,7 +245,7 @@ def _read(file: Path) -> KnownTree | None:
         raise _wrong(file, error.strerror) from error
     tree, inode, host, path = [*os.fsdecode(content).split("\n", 3), "", "", ""][:4]
     if not _is_id(tree) or not inode.isdigit() or not path.endswith("\n"):
-        raise _wrong(file, "it does not hold the id of a work tree")
+        raise _wrong(file, "it does not contain the id of a work tree")
     # A hard link also counts as a copy.
     is_original = int(inode) == status.st_ino and status.st_nlink == 1
     return KnownTree(tree, host, path[:-1], is_original)

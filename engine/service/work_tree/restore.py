@@ -211,7 +211,7 @@ def _prepare(
         if not is_last:
             # The current files can be read again.
             store.mend()
-    raise RefusedError("cannot save the current files: nothing was changed")
+    raise RefusedError("nothing was changed: the current files cannot be saved")
 
 
 def _check_bytes(made: PlacementPlan, damaged: set[str]) -> None:

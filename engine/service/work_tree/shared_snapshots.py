@@ -64,7 +64,8 @@ def bring(workspace: Service, store: Store, commit: str) -> None:
         else:
             raise NotFoundError(
                 f"the files of snapshot {commit[:12]} are in the store of "
-                f"{shown_tree(workspace.location, taken)}, and not in this one's",
+                f"{shown_tree(workspace.location, taken)}, but not in this work tree's "
+                "store",
                 hint=f"run `sprintlog restore snapshot:{commit[:12]}` there to extract "
                 "them; set `snapshot.remote` in sprintlog.toml to share future "
                 "snapshots",
@@ -80,7 +81,8 @@ def _fetch(remote: Remote, store: Store, taken: HeldSnapshot, where: str) -> Non
     except NotFoundError as error:
         raise NotFoundError(
             f"{error.message}: its files are in the store of {where}",
-            hint="that machine pushes unpushed files with its next snapshot",
+            hint="take another snapshot on that machine, which also pushes the missing "
+            "files",
             snapshot=taken.snapshot,
             worktree=taken.worktree,
         ) from error

@@ -219,7 +219,9 @@ def _stop(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
         command = f"sprintlog iteration rules set {option} {typed(one.budget, more)}"
         again = budgets.run_again(started)
         free = budgets.amount(one.budget, minus(more, one.spent))
-        hint = f"run `{command}` to allow {free} more, then `{again}` to restart the loop"
+        hint = (
+            f"run `{command}` to allow {free} more, then use `{again}` to restart the loop"
+        )
     return Action(
         actions.STOP,
         because=actions.LIMIT if is_limit else actions.BUDGET,
@@ -245,10 +247,10 @@ def _silent(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
         ways = [f"{computes}; IN/OUT are dollars per million input and output tokens"]
     if one.of == budgets.OF_SPRINT:
         typed = f"sprintlog iteration rules set --budget-{one.budget} none"
-        ways.append(f"`{typed}`")
+        ways.append(f"run `{typed}`")
     else:
         again = budgets.run_again(started, with_budgets=False)
-        ways.append(f"`{again}` goes on without that budget")
+        ways.append(f"use `{again}` to continue without that budget")
     whose = "run" if one.of == budgets.OF_RUN else "sprint"
     return Action(
         actions.STOP,

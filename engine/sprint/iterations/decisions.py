@@ -200,7 +200,7 @@ def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
         raise RefusedError(
             f"iteration {number} cannot be retracted: it is the baseline",
             hint="use `sprintlog iteration baseline --from N` to choose another baseline "
-            "before",
+            "first",
             iteration=number,
             command="retract",
         )

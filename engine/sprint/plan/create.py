@@ -240,7 +240,7 @@ def check_id(identity: object, *, field: str) -> None:
         problem = unprintable(identity)
     if problem:
         raise RefusedError(
-            f"{field}: {problem}; an id is 1 to {ID_CHARS_MAX} printable characters",
+            f"{field}: {problem}; an id must have 1 to {ID_CHARS_MAX} printable characters",
             field=field,
         )
 

@@ -157,7 +157,7 @@ def _check_free(plan: Plan, coming: Injection, spot: Spot) -> None:
             raise RefusedError(
                 f"nodes[{index}].id: phase {address} already exists",
                 hint="ids must be unique among siblings: choose a different id, or a "
-                "prefix, which is numbered",
+                "prefix to be numbered",
                 field=f"nodes[{index}].id",
                 phase=address,
                 command="inject",

@@ -35,19 +35,19 @@ REFUSED: dict[str, tuple[str, str]] = {
     "blank lines": ("\n\n", "unknown format"),
     "prose": ("2 passed in 0.1s", "unknown format"),
     "another XML": ("<report/>", "unknown format"),
-    "Cobertura without a rate": ("<coverage/>", "<coverage> at the top: not a Cob"),
+    "Cobertura without a rate": ("<coverage/>", "element is <coverage>: not a Cob"),
     "Clover without sums": (
         '<coverage generated="1"><project/></coverage>',
-        "coverage/project/metrics: states its lines 0 times, not once",
+        "coverage/project/metrics: states its line counts 0 times instead of once",
     ),
     "Clover with more covered than there is": (
         '<coverage generated="1"><project><metrics statements="1" coveredstatements="2"/>'
         "</project></coverage>",
-        "coveredstatements: more lines are covered than there are",
+        "coveredstatements: more lines are covered than exist",
     ),
     "JaCoCo of classes without lines": (
         '<report name="a"><counter type="METHOD" missed="0" covered="1"/></report>',
-        "report/counter: states its lines 0 times, not once",
+        "report/counter: states its line counts 0 times instead of once",
     ),
     "JaCoCo with a sum that is missing": (
         '<report name="a"><counter type="LINE" covered="1"/></report>',
@@ -75,7 +75,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "go test, cut": (
         '{"Action":"start","Package":"a"}\n{"Action":"pass","Package":"a","Test":"T"}',
-        "ends within the package a: it is cut off",
+        "ends within the package a: the file is truncated",
     ),
     "go test and prose": ('{"Action":"start","Package":"a"}\nhello', "2: not JSON"),
     "cargo, cut": ("running 2 tests\ntest a ... ok\n", "ends before the results"),
@@ -90,9 +90,9 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "TAP without a plan": ("TAP version 13\nok 1\n", "ends without its plan"),
     "TAP with two plans": ("1..1\nok 1\n1..1\n", "3: a second plan"),
-    "TAP with more than its plan": ("1..1\nok 1\nok 2\n", "2 tests ran, and 1 were"),
-    "TAP, cut in subtests": ("1..1\n    ok 1\n", "within subtests: it is cut off"),
-    "TAP, cut in YAML": ("1..1\nok 1\n  ---\n  a: 1\n", "ends within a block of YAML"),
+    "TAP with more than its plan": ("1..1\nok 1\nok 2\n", "2 tests ran, but 1 were"),
+    "TAP, cut in subtests": ("1..1\n    ok 1\n", "within subtests: the file"),
+    "TAP, cut in YAML": ("1..1\nok 1\n  ---\n  a: 1\n", "ends within a YAML block"),
     "TAP with braces": ("1..1\nok 1 - a {\n    ok 1\n}\n", "2: a summary before its"),
     "tsc and prose": ("error TS1: a\nhello\n", "2: not a line that tsc prints"),
     "another JSON": ('{"a": 1}', "unknown format"),
@@ -116,7 +116,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "two roots": (SUITE + SUITE, "1: not well-formed XML: junk after document"),
     "an unknown encoding": (
         f'<?xml version="1.0" encoding="x-nobody"?>{SUITE}',
-        "not XML that can be read: unknown encoding: x-nobody",
+        "not readable XML: unknown encoding: x-nobody",
     ),
     "a negative sum": ('<testsuite tests="-1"/>', "tests: '-1' is not a count"),
     "no number": ('<testsuite failures="NaN"/>', "failures: 'NaN' is not a count"),
@@ -124,7 +124,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "a sum without end": ('<testsuite tests="' + "9" * 5000 + '"/>', "is not a count"),
     "more skipped than there are": (
         '<testsuite tests="1" skipped="2"/>',
-        "more tests failed or were skipped than there are",
+        "more tests failed or were skipped than exist",
     ),
     "a rate of 200 %": ('<coverage line-rate="2"/>', "line-rate: '2' is not a rate"),
     "another rate": (
@@ -133,7 +133,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "more lines covered than there are": (
         '<coverage line-rate="1" lines-valid="1" lines-covered="2"/>',
-        "more lines are covered than there are",
+        "more lines are covered than exist",
     ),
     "negative hits": (
         '<coverage line-rate="1"><class><lines><line number="1" hits="-1"/></lines>'
@@ -150,7 +150,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "true for a count": (ESLINT % ("[]", "true", 0), "[0].errorCount: Expected `int`"),
     "counts that do not fit": (
         ESLINT % ("[{}]", 0, 0),
-        "[0]: 1 messages, and counts of 0 errors and 0 warnings",
+        "[0]: lists 1 messages but counts 0 errors and 0 warnings",
     ),
     "a percentage beyond 100": (
         COVERAGE % '{"covered_lines":1,"num_statements":1,"percent_covered":101}',
@@ -162,27 +162,27 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "more covered than there is": (
         COVERAGE % '{"covered_lines":2,"num_statements":1,"percent_covered":50}',
-        "totals: more lines are covered than there are",
+        "totals: more lines are covered than exist",
     ),
-    "SARIF 1": ('{"version":"1.0.0","runs":[]}', "version: only SARIF 2 is read"),
+    "SARIF 1": ('{"version":"1.0.0","runs":[]}', "version: only SARIF 2 is"),
     "SARIF without results": (
         '{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"a"}}}]}',
-        "runs: no run of it holds results",
+        "runs: contains no run with results",
     ),
     "an unknown level": (
         '{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"a"}},"results":'
         '[{"message":{},"level":"fatal"}]}]}',
         "runs[0].results[0].level: Invalid enum value 'fatal'",
     ),
-    "cut LCOV": ("SF:a\nDA:1,1\n", "ends within a record: it is cut off"),
-    "LCOV in LCOV": ("SF:a\nSF:b\nend_of_record\n", "2: a record begins within another"),
-    "LCOV without a file": ("TN:\nDA:1,1\n", "2: a line of no source file"),
+    "cut LCOV": ("SF:a\nDA:1,1\n", "ends within a record: the file is truncated"),
+    "LCOV in LCOV": ("SF:a\nSF:b\nend_of_record\n", "2: a record starts within another"),
+    "LCOV without a file": ("TN:\nDA:1,1\n", "2: a line outside the"),
     "LCOV with negative hits": ("SF:a\nDA:1,-1\n", "2: 'DA:1,-1' is not LCOV"),
     "LCOV and prose": ("SF:a\nhello\n", "2: 'hello' is not LCOV"),
-    "LCOV of nothing": ("TN:\n", "holds no record of a source file"),
+    "LCOV of nothing": ("TN:\n", "contains no record of a source file"),
     "more of LCOV than there is": (
         "SF:a\nLF:1\nLH:2\nend_of_record\n",
-        "LH: more lines are covered than there are",
+        "LH: more lines are covered than exist",
     ),
     "mypy and prose": (
         '{"file":"a","line":1,"message":"m"}\nhello\n',
@@ -191,7 +191,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "mypy, cut": ('{"file":"a","line":1,"message":"m"}\n{"file":"a","li', "2: not JSON"),
     "an agent without output": (
         '{"type":"result","result":"done"}',
-        "no result of an agent that states tokens, cost or turns",
+        "contains no agent result with tokens, cost or turns",
     ),
 }
 
@@ -257,11 +257,11 @@ def test_what_is_too_large_is_refused(
         with pytest.raises(Exception, match="is longer than 64 MiB"):
             read(file.name, folder=tmp_path)
     monkeypatch.setattr(parsers, "VALUES_MAX", 100)
-    assert "holds more than 100 keys and values" in refusal(
+    assert "contains more than 100 keys and values" in refusal(
         b'{"runs":[' + b"0," * 100 + b"0]}", tmp_path
     )
     many = b"<testsuite>" + b"<a/>" * 100 + b"</testsuite>"
-    assert "holds more than 100 elements" in refusal(many, tmp_path)
+    assert "contains more than 100 elements" in refusal(many, tmp_path)
 
 
 @pytest.mark.sampled(4)

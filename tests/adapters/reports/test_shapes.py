@@ -128,7 +128,7 @@ def test_a_clean_run_of_tsc_has_to_say_so(tmp_path: Path) -> None:
     (tmp_path / "clean").write_text("Found 0 errors.\n")
     (tmp_path / "nothing").write_text("\n")
     assert read("clean", folder=tmp_path).metrics == {"type_errors": 0}
-    with pytest.raises(InvalidInputError, match="contains no errors, but not the line"):
+    with pytest.raises(InvalidInputError, match="contains neither errors nor"):
         read("tsc=nothing", folder=tmp_path)
 
 

@@ -94,4 +94,4 @@ def test_a_version_that_is_missing_is_no_shorter_history(
     spoil("stream = 'sprint/other'")
     answer = run("show", "progress", "--sprint", "auth")
     assert answer.code == 4
-    assert "do not follow one another" in answer.err
+    assert "are not consecutive" in answer.err

@@ -148,7 +148,7 @@ def test_refuses_what_is_not_there() -> None:
     with pytest.raises(NotFoundError, match="was not spawned"):
         CompleteHook(hook_id="learning").decide(hooked().sprint, "2026-01-15T09:00:00Z")
     begun(goal(LEARNING)).when(SpawnHook(hook_id="learning")).then_refused(
-        containing="no iteration has begun"
+        containing="no iteration has started"
     )
 
 

@@ -52,7 +52,7 @@ def test_a_rollback_gives_none_back(running: Any) -> None:
     action = next_action(scenario.sprint, now=NOW)
     assert (action.because, action.why) == ("limit", "reached the limit of 4 iterations")
     scenario.when(StartIteration()).then_refused(
-        containing="the limit is 4, 4 were started", field="max-iterations"
+        containing="the limit is 4, and 4 were started", field="max-iterations"
     )
 
 

@@ -22,10 +22,10 @@ def working(running: Any) -> Scenario:
 @pytest.mark.parametrize(
     ("event", "at", "what"),
     [
-        (f.PhaseCompleted("a"), "2026-01-15T09:09:59Z", "phase a began"),
-        (f.PhaseFailed("a", "x"), "2026-01-15T09:00:00Z", "phase a began"),
-        (f.GateChecked("a", 1, 0), "2026-01-15T09:00:00Z", "phase a began"),
-        (f.SprintCompleted(), "2025-01-15T09:00:00Z", "sprint s began"),
+        (f.PhaseCompleted("a"), "2026-01-15T09:09:59Z", "phase a started"),
+        (f.PhaseFailed("a", "x"), "2026-01-15T09:00:00Z", "phase a started"),
+        (f.GateChecked("a", 1, 0), "2026-01-15T09:00:00Z", "phase a started"),
+        (f.SprintCompleted(), "2025-01-15T09:00:00Z", "sprint s started"),
     ],
 )
 def test_refuses_what_was_before(running: Any, event: Event, at: str, what: str) -> None:

@@ -151,7 +151,7 @@ def test_accepts_the_same_target_again(worked: Scenario) -> None:
 def test_refuses_a_target_inside_an_append(worked: Scenario) -> None:
     """The events of one append cannot be separated."""
     worked.when(RollBack(to=4, is_inside_append=True)).then_refused(
-        containing="is inside one append", field="to", command="rollback"
+        containing="is inside an atomic append", field="to", command="rollback"
     )
 
 
@@ -159,7 +159,7 @@ def test_refuses_a_target_inside_an_append(worked: Scenario) -> None:
 def test_refuses_versions_there_are_not(worked: Scenario, to: int) -> None:
     """Targets are versions of this stream before the head."""
     worked.when(RollBack(to=to, is_inside_append=False)).then_refused(
-        containing="allowed are 1 to 5", field="to", command="rollback"
+        containing="allowed versions are 1 to 5", field="to", command="rollback"
     )
 
 

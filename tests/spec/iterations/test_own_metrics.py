@@ -128,7 +128,7 @@ def test_weighs_no_more_than_the_whole() -> None:
     """Custom metrics may be the whole score together, and no more."""
     half = {"better": "lower", "weight": 0.5}
     assert len(declared(a=half, b=half)) == 2
-    with pytest.raises(RefusedError, match=r"total weight 1\.1"):
+    with pytest.raises(RefusedError, match=r"weights add up to 1\.1"):
         declared(a=half, b={**half, "weight": 0.6})
 
 

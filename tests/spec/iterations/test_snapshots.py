@@ -136,7 +136,7 @@ def test_snapshot_is_named_by_its_first_letters(loop: Scenario) -> None:
     """Enough letters identify a snapshot; too few, none or several matches are refused."""
     assert snapshot_named(loop.sprint, "aaaa").iteration == 1
     for name in ("aaa", "ffff", ""):
-        with pytest.raises(NotFoundError, match="begin"):
+        with pytest.raises(NotFoundError, match="start"):
             snapshot_named(loop.sprint, name)
 
 

@@ -60,7 +60,7 @@ def test_opens_the_journal() -> None:
 def test_opens_by_the_first_schema_alone() -> None:
     """Only a file can introduce a later version of the schema, not a command."""
     event = to_event("journal-opened", {"version": "1.7"})
-    with pytest.raises(RefusedError, match="give only created_at"):
+    with pytest.raises(RefusedError, match="specify only created_at"):
         decided(command_of(event), Diary().journal, AT)
 
 

@@ -243,7 +243,7 @@ def test_takes_in_plans_and_documents(given: Any) -> None:
 @pytest.mark.parametrize("data", [{"patch": []}, {}, {"patch": [{"op": "remove"}]}])
 def test_takes_in_no_patch_from_outside(data: Data) -> None:
     """A patch that does not fit would make a stream unreadable, so none is accepted."""
-    with pytest.raises(RefusedError, match="give the whole document"):
+    with pytest.raises(RefusedError, match="must be the whole document"):
         to_event("sprint-imported", {"source": "x", **data})
 
 

@@ -90,7 +90,7 @@ def test_encoding_leaves_defaults_out() -> None:
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (stored(b"{}", schema_version=4), "version 4 is not known"),
+        (stored(b"{}", schema_version=4), "version 4 is not supported"),
         (stored(b"{}", schema_version=1, tag="lamp-sold"), "lamp-sold"),
         (stored(None, schema_version=3), "erased"),
         (stored(b'{"room":1}', schema_version=3), "damaged"),

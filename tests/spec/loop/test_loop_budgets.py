@@ -62,7 +62,7 @@ def test_cents_are_added_exactly(going: Scenario) -> None:
     assert stop.why == "the budget is spent: cost $1.00 of $1.00 in the sprint"
     assert stop.hint == (
         "run `sprintlog iteration rules set --budget-cost 2` to allow $1.00 more, then "
-        "`sprintlog run -- COMMAND` to restart the loop"
+        "use `sprintlog run -- COMMAND` to restart the loop"
     )
 
 
@@ -119,7 +119,7 @@ def test_a_run_counts_from_its_begin(going: Scenario) -> None:
     assert stop is not None
     assert (stop.because, stop.hint) == (
         actions.LIMIT,
-        "`sprintlog run --budget-cost 1 --budget-tokens 100 --budget-iterations 2 -- "
+        "use `sprintlog run --budget-cost 1 --budget-tokens 100 --budget-iterations 2 -- "
         "agent` to continue with the same budget again",
     )
 

@@ -118,7 +118,7 @@ def test_an_interrupted_loop_goes_on(running: Any) -> None:
         (f.SprintPaused(), "paused", "the sprint is paused", "sprint resume"),
         (f.SprintPaused("lunch"), "paused", "the sprint is paused: lunch", "sprint resume"),
         (f.BreakpointReached("a"), "breakpoint", "the sprint is paused-at-breakpoint",
-         "look at"),
+         "review the work"),
         (f.SprintBlocked("no disk"), "blocked", "the sprint is blocked: no disk",
          "--by NAME --why"),
         (f.HumanNeeded("a", "a key", error="no key"), "person", "a key",

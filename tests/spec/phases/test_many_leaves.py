@@ -105,7 +105,7 @@ def test_refuses_where_nothing_fits(running: Any) -> None:
     finish(scenario, "p/x/i").do(leaves.SkipPhase(phase="p"))
     scenario.when(leaves.RetryPhase(phase="p")).then_refused(command="retry")
     assert scenario.refused is not None
-    assert scenario.refused.hint == "`sprintlog gate run --phase p`"
+    assert scenario.refused.hint == "run `sprintlog gate run --phase p`"
 
 
 def test_knows_only_what_is_there(running: Any) -> None:

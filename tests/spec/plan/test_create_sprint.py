@@ -153,7 +153,7 @@ def test_refuses_naming_the_bad_field(phases: Any, field: str) -> None:
 )
 def test_refuses_a_plan_that_has_begun(plan: Data, field: str) -> None:
     """A sprint with progress is imported, not created, so that no number is reused."""
-    with pytest.raises(RefusedError, match="has begun") as caught:
+    with pytest.raises(RefusedError, match="has started") as caught:
         made({**simple("a"), **plan})
     assert caught.value.fields["field"] == field
 

@@ -197,7 +197,7 @@ def test_a_running_sprint_refuses_anything_else(
     scenario = begun(given, simple("a", "b"))
     plan: Data = {**simple("a", "b"), **change}
     plan["phases"] = [*plan["phases"], *simple("new")["phases"]]
-    scenario.when(TakePlan(plan=plan)).then_refused(containing="additions only")
+    scenario.when(TakePlan(plan=plan)).then_refused(containing="only additions")
     assert scenario.refused is not None
     assert difference in scenario.refused.fields["differences"]
 

@@ -48,11 +48,13 @@ def parse(url: str) -> Address:
     except ValueError as error:
         raise _wrong("must be postgresql://host/database?log=NAME") from error
     if parts.scheme not in (SCHEME, "postgres"):
-        raise _wrong("the address of a log on a server must begin with postgresql://")
+        raise _wrong("the address of a log on a server must start with postgresql://")
     own = {name: value for name, value in pairs if name in ("log", "unsafe")}
     log, unsafe = own.get("log", ""), own.get("unsafe", "no")
     if not _NAME.fullmatch(log):
-        raise _wrong("?log=NAME is required, with letters, digits, `.`, `_` and `-`")
+        raise _wrong(
+            "?log=NAME is required; NAME accepts only letters, digits, `.`, `_` and `-`"
+        )
     if unsafe not in ("yes", "no"):
         raise _wrong("unsafe must be yes or no")
     pairs = [pair for pair in pairs if pair[0] not in own]

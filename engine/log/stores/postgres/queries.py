@@ -214,7 +214,7 @@ _BYTES = ("key_digest", "salt", "payload", "payload_digest", "hash")
 def _check_versions(stream: str, versions: Sequence[int], after: int) -> None:
     """Raise `UnreadableError` unless the versions after `after` are consecutive."""
     if [*versions] != [*range(after + 1, after + 1 + len(versions))]:
-        raise _unreadable(f"the versions of {stream} do not follow one another")
+        raise _unreadable(f"the versions of {stream} are not consecutive")
 
 
 def _unreadable(problem: str) -> UnreadableError:

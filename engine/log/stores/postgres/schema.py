@@ -79,8 +79,8 @@ def check_applied(applied: Sequence[tuple[int, str]]) -> None:
     if [*applied] != ours[: len(applied)]:
         raise UnreadableError(
             "the database's schema sprintlog was not created by this sprintlog",
-            hint="run `sprintlog store copy FROM TO` with the version that created it to "
-            "copy the log into a new database",
+            hint="with the version of sprintlog that created the schema, run `sprintlog "
+            "store copy FROM TO` to copy the log into a new database",
         )
     raise RefusedError(
         f"the database has schema version {last}, but this sprintlog requires {len(ours)}",
@@ -140,7 +140,7 @@ def check_server(connection: ServerConnection) -> None:
         raise RefusedError(
             f"the database's encoding is {encoding}: a log requires UTF8",
             hint="run `createdb --encoding=UTF8 --template=template0 NAME` to create a "
-            "suitable one",
+            "suitable database",
         )
 
 
@@ -153,8 +153,8 @@ def check_settings(address: Address, *, fsync: str, full_page_writes: str) -> No
     ]
     if wrong and not address.is_unsafe:
         raise RefusedError(
-            f"this server can lose acknowledged events: {' and '.join(wrong)} is off",
-            hint="change the setting to on, or add `&unsafe=yes` to the address",
+            f"this server can lose acknowledged events: {' and '.join(wrong)} must be on",
+            hint="turn the setting on, or add `&unsafe=yes` to the address",
         )
 
 

@@ -330,7 +330,7 @@ class Queries:
         """Raise `UnreadableError` unless the versions after `after` are consecutive."""
         found = list(versions)
         if found != [*range(after + 1, after + 1 + len(found))]:
-            raise self._unreadable(f"the versions of {stream} do not follow one another")
+            raise self._unreadable(f"the versions of {stream} are not consecutive")
 
     def _unreadable(self, problem: str) -> UnreadableError:
         """Return the error that names the first event with damaged columns."""
