@@ -291,7 +291,7 @@ def _check_unmeasured(knowledge: Knowledge, number: int) -> None:
         raise RefusedError(
             f"iteration {number} is already measured, and a measurement never changes",
             hint="use `sprintlog iteration start` to start the next one, or `sprintlog "
-            "iteration retract {number} --reason TEXT` to remove the measurement",
+            f"iteration retract {number} --reason TEXT` to remove the measurement",
             iteration=number,
             command="measure",
         )

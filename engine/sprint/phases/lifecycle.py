@@ -171,7 +171,7 @@ class CompleteSprint(Command, frozen=True):
             raise RefusedError(
                 f"sprint {sprint.id} has undecided requests: {listed(waiting)}",
                 hint="run `sprintlog queue list --status pending` and decide, or use "
-                "`sprintlog queue defer {waiting[0]} --until next-sprint --reasoning "
+                f"`sprintlog queue defer {waiting[0]} --until next-sprint --reasoning "
                 "TEXT` to defer one",
                 command="complete",
                 requests=waiting,

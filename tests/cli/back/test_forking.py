@@ -95,7 +95,7 @@ def test_never_forks_inside_an_append(sprint: Path, done: Any, run: Any) -> None
     done("phase", "start")
     done("phase", "fail", "--error", "x")
     result = run("fork", "new", "--from", "version:4")
-    assert (result.code, "inside one append" in result.err) == (1, True)
+    assert (result.code, "inside an atomic append" in result.err) == (1, True)
 
 
 def measured(done: Any, passed: int) -> None:

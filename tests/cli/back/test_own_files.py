@@ -73,7 +73,7 @@ def test_other_work_tree_gets_no_state_file(
     monkeypatch.chdir(linked)
     words = ("rollback", snapshot, "--files", "--sprint", "auth")
     refused = run(*words, "--yes")
-    assert (refused.code, "are those of" in refused.err) == (1, True)
+    assert (refused.code, "files belong to" in refused.err) == (1, True)
     assert "--into ." in refused.err
     planned = run(*words, "--into", ".")
     assert (planned.code, "create  work" in planned.out) == (1, True)

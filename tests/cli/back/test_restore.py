@@ -43,7 +43,7 @@ def test_where_files_are_put_is_said(tree: Path, done: Run, run: Run) -> None:
     result = run("restore", "iter:1", "src", *place)
     assert (result.code, "already exists" in result.err) == (1, True)
     result = run("restore", "iter:1", "no/such", *place)
-    assert (result.code, "holds no such file" in result.err) == (1, True)
+    assert (result.code, "contains no such file" in result.err) == (1, True)
     result = run("restore", "iter:1", "../elsewhere", *place)
     assert (result.code, "is not in the work tree" in result.err) == (1, True)
 

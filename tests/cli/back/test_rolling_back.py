@@ -36,7 +36,7 @@ def test_refuses_a_target_inside_one_append(sprint: Path, run: Any) -> None:
     run("phase", "fail", "--error", "no")
     result = run("rollback", "version:4")
     assert result.code == 1
-    assert "inside one append" in result.err
+    assert "inside an atomic append" in result.err
 
 
 def test_refuses_to_undo_nothing(sprint: Path, run: Any) -> None:

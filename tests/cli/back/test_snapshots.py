@@ -114,7 +114,7 @@ def test_unknown_point_is_told(tree: Path, run: Run) -> None:
     result = run("iteration", "diff", "iter:1", "iter:9")
     assert (result.code, "iteration 9 has no snapshot" in result.err) == (3, True)
     result = run("iteration", "diff", "iter:1", "yesterday")
-    assert (result.code, "use iter:N, start, best or snapshot:ID" in result.err) == (
+    assert (result.code, "give iter:N, start, best or snapshot:ID" in result.err) == (
         1,
         True,
     )

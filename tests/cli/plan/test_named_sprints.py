@@ -54,7 +54,7 @@ def test_a_loops_sprint_is_made_before_its_first_run(
     """Without plan and goal it is created as by `wrap`, so rules can be set before."""
     done("init")
     refused = run("iteration rules set", "--sprint", "second", "--threshold", "target=0.9")
-    assert "`sprintlog sprint create second` creates it" in refused.err
+    assert "`sprintlog sprint create second` to create it" in refused.err
     done("sprint", "create", "second")
     done("iteration rules set", "--sprint", "second", "--threshold", "target=0.9")
     assert not (folder / "PROGRESS.yaml").exists()

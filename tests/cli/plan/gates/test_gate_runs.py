@@ -193,4 +193,4 @@ def test_runs_where_the_sprint_works(gated: Gated, run: Run, folder: Path) -> No
     os.chdir(folder / "other")
     result = run("gate", "run", "--sprint", "auth")
     assert result.code == 1
-    assert f"sprint auth works in {folder}: " in result.err
+    assert f"sprint auth works in {folder}, " in result.err

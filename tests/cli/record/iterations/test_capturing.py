@@ -173,7 +173,7 @@ def test_an_iteration_without_a_measurement_is_for_a_person(loop: Path, run: Run
 def test_an_iteration_that_only_ended_is_for_a_person_too(loop: Path, run: Run) -> None:
     """In a measured loop, an iteration that ended without a measurement is missing."""
     assert run("iteration", "end").code == 0
-    assert "nothing to decide on" in run("iteration decide").err
+    assert "nothing to decide" in run("iteration decide").err
     for options in (["--metric", "test_count=1", "--score", "0.5"], []):
         assert run("iteration", "start").code == 0
         assert run("iteration", "end", *options).code == 0

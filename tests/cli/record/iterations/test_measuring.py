@@ -135,7 +135,7 @@ def test_says_when_nothing_was_measured(sprint: Path, done: Run, run: Run) -> No
     nothing = {"sprint": "auth", "best": None, "rollback_target": None}
     assert done("iteration best", "--json").json == nothing
     assert done("iteration alerts").out == "no alert\n"
-    assert "nothing to decide on" in run("iteration decide").err
+    assert "nothing to decide" in run("iteration decide").err
     assert "can be selected" in run("iteration", "select").err
     assert run("rollback", "best").code == 3
 
@@ -241,7 +241,7 @@ def test_a_used_up_loop_stops_whatever_was_measured(sprint: Path, run: Run) -> N
         ["Maximum iterations reached, recommend stop", "iteration 1: of at most 1"],
     )
     run("sprint", "limit", 0)
-    assert "nothing to decide on" in run("iteration decide").err
+    assert "nothing to decide" in run("iteration decide").err
     run("iteration", "start")
     run("iteration", "end", "--score", "0.5", "--metric", "tests_passed=1")
     assert run("iteration decide", "--exit-code").code == 0

@@ -238,7 +238,7 @@ def test_an_exit_code_is_a_measurement(folder: Path, run: Run, done: Run) -> Non
         ),
         (
             [*MEASURES, "--on-regression", "rollback", "--no-snapshot"],
-            "needs the files of the iterations",
+            "requires the iterations' files",
         ),
     ],
 )

@@ -84,7 +84,7 @@ def test_the_file_is_read_anew_each_time(planned: Path, done: Run) -> None:
 @pytest.mark.parametrize(
     ("trait", "why"),
     [
-        ("os.remove('P.md')", "P.md: there is no such file"),
+        ("os.remove('P.md')", "P.md: no such file"),
         (
             "open('P.md', 'w').write('x\\n{{tsak}}')",
             "P.md:2: there is no variable {{tsak}}",
@@ -129,7 +129,7 @@ def test_a_file_that_is_replaced_is_waited_for(planned: Path, done: Run) -> None
 @pytest.mark.parametrize(
     ("make", "named", "code", "said"),
     [
-        (lambda path: None, "P.md", 3, "P.md: there is no such file"),
+        (lambda path: None, "P.md", 3, "P.md: no such file"),
         (lambda path: path.write_text("a\n{{goall}}\n"), "P.md", 1, "P.md:2: there is no"),
         (lambda path: path.symlink_to("plan.yaml"), "P.md", 1, "P.md: is a link"),
         (lambda path: path.mkdir(), "P.md", 1, "P.md: is not a regular file"),

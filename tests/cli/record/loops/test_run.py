@@ -166,7 +166,7 @@ def test_stops_where_a_person_is_needed(
     result = run(*agent(trait))
     assert result.code == code
     assert why in result.out
-    assert "hint: resolve it" in result.out
+    assert "hint: resolve the problem" in result.out
     assert state()["status"] == status
 
 

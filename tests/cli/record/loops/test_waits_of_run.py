@@ -184,7 +184,7 @@ def test_a_person_continues_a_waiting_run_at_once(agent: Any, done: Run) -> None
     line = agent(RESETS.format(turn=1, seconds=3600))
     loop, err = start(line), ""
     assert loop.stderr is not None
-    while "continues at once" not in err and (more := loop.stderr.readline()):
+    while "to continue at once" not in err and (more := loop.stderr.readline()):
         err += more
     done("sprint", "resume")
     err += loop.communicate(timeout=PATIENCE_SECONDS)[1]

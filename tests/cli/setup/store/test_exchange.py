@@ -139,11 +139,11 @@ CASES: dict[str, tuple[Edit, str]] = {
     ),
     "a newer type": (
         lambda x: forged(x, type="mind-read"),
-        ":8: mind-read version 1 is not known here",
+        ":8: mind-read version 1 is not supported",
     ),
     "a newer shape": (
         lambda x: forged(x, schema_version=9),
-        ":8: rolled-back version 9 is not known here",
+        ":8: rolled-back version 9 is not supported",
     ),
     "no event": (lambda x: forged(x, payload=b'{"to":"x"}'), ":8: payload of rolled-back"),
     "no moment": (lambda x: forged(x, at="yesterday"), ":8: at: must be a moment"),

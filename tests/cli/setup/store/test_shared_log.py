@@ -167,8 +167,8 @@ def test_a_password_of_the_environment_is_not_written_down(
         ("postgresql://db/work", "log=NAME"),
         ("postgresql://db/work?log=a/b", "log=NAME"),
         ("postgresql://db/work?log=a&unsafe=perhaps", "unsafe must be yes or no"),
-        ("https://db/work?log=a", "begin with postgresql://"),
-        ("work", "begin with postgresql://"),
+        ("https://db/work?log=a", "start with postgresql://"),
+        ("work", "start with postgresql://"),
     ],
 )
 def test_what_is_no_address_is_refused(
