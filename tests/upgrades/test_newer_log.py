@@ -89,7 +89,7 @@ def test_run_of_a_loop_waits_for_a_newer_version(checkout: Installed) -> None:
     future = f"cat > /dev/null; {writes}; echo well done"
     done = checkout.run("run", "--", "sh", "-c", future)
     assert done.returncode == 4, done.stderr
-    assert "sprint-dreamt version 3 is not known here: a newer" in done.stderr
+    assert "sprint-dreamt version 3 is not supported: a newer" in done.stderr
     (held,) = waiting(tree)
     said = json.loads(held.read_text())
     assert (said["sprint_id"], said["exit_code"]) == ("s", 0)

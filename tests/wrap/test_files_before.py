@@ -54,7 +54,7 @@ def test_a_command_that_started_without_them_is_no_before(
     assert os.read(waits, 1) == b""
     os.close(waits)
     (line,) = told
-    assert line.startswith("the files before this run were not saved: that took too long; ")
+    assert line.startswith("the files before this run are not kept: that took too long; ")
     with Workspace.open(tmp_path) as workspace:
         types = [event.type for event in workspace.events(*workspace.sprints())]
     assert types == [

@@ -178,7 +178,7 @@ def test_goes_with_a_rollback(sprint: Path, done: Any) -> None:
         (["--prompt", " "], 2, "'--prompt': an empty text is not a value"),
         (["--prompt", "x", "--id", "setup"], 1, "--id: phase setup already exists"),
         (["--prompt", "x", "--id", "n" * 129], 1, "--id: is longer than 128"),
-        (["--prompt-file", "nope.md"], 3, "nope.md: no such file"),
+        (["--prompt-file", "nope.md"], 3, "nope.md: there is no such file"),
         (["--file", "nope.yaml"], 3, "no such file"),
         (["--file", "latin.md"], 1, "latin.md"),
         (["--prompt-file", "latin.md"], 1, "latin.md: is not UTF-8"),

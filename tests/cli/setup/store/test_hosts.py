@@ -112,7 +112,7 @@ def test_a_restore_elsewhere_says_where_the_files_are(
     for words in (("--into", "out"), ("--branch", "b"), ("--apply", "--yes")):
         refused = run("restore", f"snapshot:{taken}", *words)
         assert refused.code == 3
-        assert "are in the store of the work tree one, and not in" in refused.err
+        assert "are in the store of the work tree one, but not in" in refused.err
         assert "`snapshot.remote`" in refused.err
     assert [*other.iterdir()] == [other / ".sprintlog"]
 
