@@ -10,8 +10,8 @@ COLLECT_EVERY = 100_000
 
 
 WINDOWS = (
-    "error: sprintlog does not run on Windows: it needs file locks and signals of POSIX\n"
-    "hint: install and run it in WSL, with the loop and its work tree\n"
+    "error: sprintlog does not run on Windows: it requires POSIX file locks and signals\n"
+    "hint: install and run sprintlog in WSL, together with the loop and its work tree\n"
 )
 
 

@@ -90,10 +90,10 @@ def _finish_redaction(workspace: Workspace) -> None:
 
     try:
         if finish(workspace):
-            note("a redaction that was cut short was finished")
+            note("an interrupted redaction was completed")
     except SprintlogError as error:
         # Only a warning, because every command retries this.
-        warn(f"a redaction that was cut short cannot be finished: {error.message}")
+        warn(f"an interrupted redaction cannot be completed: {error.message}")
 
 
 def find_log() -> Location:
@@ -179,20 +179,21 @@ def _keep_fields(context: click.Context, parameter: click.Parameter, value: Any)
     context.meta[typed.FIELDS] = read(" ".join(typed.words_of(context)), value)
 
 
-_as_json = typed.flag("--json", "as_json", topic=READING, help="Answer as JSON.")
+_as_json = typed.flag("--json", "as_json", topic=READING, help="Print JSON.")
 _fields = _for_reading(
     "--fields",
     "answer_fields",
     metavar="NAMES",
     expose_value=False,
     callback=_keep_fields,
-    help="With --json: only these fields, like a,b.c.",
+    help="With --json: print only these fields, such as a,b.c.",
 )
 with_point = _for_reading(
     "--at",
     metavar="POINT",
     callback=AT_POINT,
-    help="As of position:N, version:N, iter:N, best, start, a time, yesterday, '2h ago'.",
+    help="Show the state as of position:N, version:N, iter:N, best, start, a time, "
+    "yesterday, '2h ago'.",
 )
 
 
@@ -242,8 +243,8 @@ def with_reading(function: Function) -> Function:
 UNTIL = typed.option(
     "--until",
     metavar="TIME",
-    help="Wait until this time (ISO 8601) for a limit; not a failure. "
-    "Category rate-limit or network.",
+    help="Wait for a limit until this time (ISO 8601), without "
+    "counting a failure. Requires --category rate-limit or network.",
 )
 
 
@@ -259,8 +260,7 @@ def wait_until(
 
     if category not in _LIMITS:
         raise click.UsageError(
-            f"--until requires a category of limits, not {category}: "
-            "give --category rate-limit or network"
+            f"--until requires --category rate-limit or network, not {category}"
         )
     return ScheduleRetry(until, why, _LIMITS[category], "--until", phase)
 
@@ -305,8 +305,8 @@ _actor_option = _for_recording(
     envvar="SPRINTLOG_ACTOR",
     default=default_actor,
     metavar="WHO",
-    help="runtime, operator, operator:…, agent:… or import:…. "
-    "[SPRINTLOG_ACTOR; operator on a terminal, else runtime]",
+    help="The actor: runtime, operator, operator:…, agent:… or "
+    "import:…. [SPRINTLOG_ACTOR; operator on a terminal, otherwise runtime]",
 )
 
 
@@ -338,15 +338,15 @@ _with_event = typed.several(
         "--expect",
         metavar="N",
         callback=lambda _, __, value: parse_expected(value),
-        help="Fail unless the stream is at version N, or none, exists, any.",
+        help="The required stream version: N, none, exists or any.",
     ),
     _for_recording(
         "--correlation-id",
         metavar="ID",
-        help="The work this belongs to. [SPRINTLOG_CORRELATION]",
+        help="The correlation id of the related work. [SPRINTLOG_CORRELATION]",
     ),
-    _for_recording("--causation-id", metavar="ID", help="The event that caused this."),
-    typed.flag("--no-mask", topic=RECORDING, help="Record secrets in texts unmasked."),
+    _for_recording("--causation-id", metavar="ID", help="The id of the causing event."),
+    typed.flag("--no-mask", topic=RECORDING, help="Do not mask secrets in recorded texts."),
 )
 
 
@@ -360,5 +360,5 @@ def parse_expected(value: str | None) -> Expected | None:
         return Expect(value)
     except ValueError as error:
         raise click.UsageError(
-            f"--expect {value[:40]!r}: give a version, none, exists or any"
+            f"--expect {value[:40]!r}: must be a version, none, exists or any"
         ) from error

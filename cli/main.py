@@ -144,7 +144,7 @@ def main() -> None:
     except UnicodeEncodeError as error:
         # An argument or a path contains bytes that are not UTF-8.
         piece = error.object[max(error.start - 20, 0) : error.start + 20]
-        refused = InvalidInputError(f"{piece!r} is not text in UTF-8")
+        refused = InvalidInputError(f"{piece!r} is not valid UTF-8 text")
         sys.exit(print_error(refused, as_json="--json" in sys.argv))
     except BrokenPipeError:
         # The reader of the output has closed the pipe.
@@ -159,7 +159,7 @@ def main() -> None:
             raise
         unexpected = SprintlogError(
             f"{type(error).__name__}: {error}",
-            hint="this is a defect of sprintlog; SPRINTLOG_DEBUG=1 shows where",
+            hint="this is a bug in sprintlog; set SPRINTLOG_DEBUG=1 for a traceback",
         )
         sys.exit(print_error(unexpected, as_json="--json" in sys.argv))
 
@@ -178,7 +178,7 @@ def _print_usage(error: click.ClickException) -> int:
         said = f"no such option {error.option_name}"
         unknown = error.option_name, _options_of(context)
         if error.option_name == "--sprint" and context is not None and not context.parent:
-            hint = "give --sprint after the command: `sprintlog status --sprint ID`"
+            hint = "specify --sprint after the command: `sprintlog status --sprint ID`"
     # click lists the choices on separate lines.
     wrapped = SprintlogError(" ".join(said.split()), hint=hint, unknown=unknown)
     print_error(wrapped, as_json="--json" in sys.argv)

@@ -42,7 +42,7 @@ def moment(
     """
     said = " ".join(text.casefold().split())
     if said in _SPANS:
-        raise NotAMomentError(f"that is a span; give its beginning: '{_SPANS[said]}'")
+        raise NotAMomentError(f"that is a period; use its start: '{_SPANS[said]}'")
     if said == "now":
         return now
     if match := _AGO.fullmatch(said):
@@ -61,7 +61,7 @@ def moment(
     if begin > now and (before := _before(said, day)) is not None:
         day, begin = before, _at(before, found_clock or time(), zone)
     if begin > now:
-        raise NotAMomentError("that is in the future")
+        raise NotAMomentError("the time is in the future")
     if rest or is_since:
         return begin
     return min(now, _at(day + _DAY, time(), zone) - timedelta(milliseconds=1))
@@ -86,12 +86,12 @@ def _clock(said: str) -> time | None:
     hour = int(match[1])
     if match[4]:
         if not 1 <= hour <= 12:
-            raise NotAMomentError("there is no such time of day")
+            raise NotAMomentError("the time of day is invalid")
         hour = hour % 12 + (12 if match[4] == "pm" else 0)
     try:
         return time(hour, int(match[2] or 0), int(match[3] or 0))
     except ValueError as error:
-        raise NotAMomentError("there is no such time of day") from error
+        raise NotAMomentError("the time of day is invalid") from error
 
 
 def _day(said: str, today: date) -> tuple[date | None, str]:
@@ -109,7 +109,7 @@ def _day(said: str, today: date) -> tuple[date | None, str]:
         if word in names and number_of.isascii() and number_of.isdigit():
             return date(today.year, names.index(word) + 1, int(number_of)), behind
     except ValueError as error:
-        raise NotAMomentError("there is no such day") from error
+        raise NotAMomentError("the date does not exist") from error
     return None, ""
 
 
@@ -127,7 +127,7 @@ def _before(said: str, day: date) -> date | None:
     try:
         return day.replace(year=day.year - 1)
     except ValueError as error:
-        raise NotAMomentError("there is no such day") from error
+        raise NotAMomentError("the date does not exist") from error
 
 
 def read_moment(text: str, *, field: str, is_since: bool, takes_days: bool) -> str:
@@ -140,16 +140,16 @@ def read_moment(text: str, *, field: str, is_since: bool, takes_days: bool) -> s
         now = moment_of(clock() * 1000)
         found = moment(text, now=now, zone=None, is_since=is_since)
         if found is not None and not takes_days and is_day(text):
-            raise NotAMomentError("give its time of day too, like 'yesterday 9:00'")
+            raise NotAMomentError("add a time of day, as in 'yesterday 9:00'")
     except (NotAMomentError, OverflowError) as error:
         raise InvalidInputError(f"{said}: {error}", field=field) from error
     if found is None:
         what = (
-            f"a point in the log; give {POINT_FORMS}"
+            f"a point in the log; specify {POINT_FORMS}"
             if takes_days
-            else "a time; give ISO 8601"
+            else "a valid time; use ISO 8601"
         )
-        hint = f"times can be said like {FORMS}"
+        hint = f"examples of times: {FORMS}"
         points = ("best", "start") if takes_days else ()
         raise InvalidInputError(
             f"{said} is not {what}",

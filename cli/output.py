@@ -329,7 +329,7 @@ def table(
     if made.is_cut and context is not None and not context.meta.get(CUT):
         # Printed at the end, after all truncated output.
         context.meta[CUT] = True
-        context.call_on_close(lambda: note("cut to fit: --json or a pipe shows all"))
+        context.call_on_close(lambda: note("cut to fit: use --json or a pipe to see all"))
     return [*lines]
 
 

@@ -21,7 +21,7 @@ def place_in(location: Location, folder: Path | None, plan: Path | None = None) 
         raise InvalidInputError(
             f"cannot write {PROGRESS} in {folder}: outside the work tree {location.root}",
             field=option,
-            hint="`--sprint-dir .` writes it in this folder",
+            hint="use `--sprint-dir .` to write the file to this folder",
         )
     if problem := wrong_place(place.path):
         raise InvalidInputError(f"{place.path} {problem}", field="--sprint-dir")

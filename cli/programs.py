@@ -91,8 +91,8 @@ def _command(name: str, place: Path, *, is_safe: bool) -> click.Command:
     def command(words: tuple[str, ...]) -> None:
         if not is_safe:
             raise RefusedError(
-                f"{place} is not run: it is in the work tree",
-                hint="put it into a folder of your PATH that is outside of it",
+                f"refusing to run {place}: it is in the work tree",
+                hint="move the program to a folder on your PATH outside the work tree",
                 file=str(place),
             )
         os.execv(place, [str(place), *words])

@@ -74,7 +74,7 @@ class Options:
         """Warn if secrets in a document will be masked."""
         if self.masks and mask_all(document) != document:
             warn(f"secrets in {of} are masked; agents, gates and hooks get only the masks")
-            hint("name environment variables instead, or record with --no-mask")
+            hint("use environment variables instead, or record with --no-mask")
 
     def with_values(self, **values: Any) -> Self:
         """Return the options with some values replaced."""
@@ -268,7 +268,7 @@ def answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> None:
         what = "it was recorded" if outcome.events else "there was nothing to record"
         raise SprintlogError(
             f"{what}, but the answer could not be written: {error.strerror}",
-            hint="the same --key answers again with the recorded events",
+            hint="repeat the command with the same --key to get the recorded events",
         ) from error
 
 
@@ -279,8 +279,8 @@ def summary(outcome: "Outcome | Handled[Journal]", unsaid: Collection[str] = ())
         return f"{name}: nothing to record"
     last = outcome.events[-1]
     events = [described(event) for event in outcome.events if event.type not in unsaid]
-    said = ", ".join(events) or "files are back"
-    before = " (recorded before under this key)" if outcome.duplicate else ""
+    said = ", ".join(events) or "files restored"
+    before = " (already recorded with this key)" if outcome.duplicate else ""
     return f"{name}: {said}{before}  [position {last.position}, version {last.version}]"
 
 

@@ -74,7 +74,7 @@ class ValueOption(TypedOption):
 def _check_not_empty(value: Any, ctx: click.Context, of: click.Parameter) -> None:
     for text in value if isinstance(value, list | tuple) else (value,):
         if isinstance(text, str) and not text.strip():
-            raise click.BadParameter("an empty text is not a value", ctx, of)
+            raise click.BadParameter("the value must not be empty", ctx, of)
 
 
 def _show_help(context: click.Context, parameter: click.Parameter, value: bool) -> None:

@@ -97,8 +97,8 @@ class ExtendedProjection:
             state = msgspec.json.encode(self.state)
         if len(state) > STATE_BYTES_MAX:
             raise ExtensionError(
-                f"{self._extension.described()}: its state has {len(state)} bytes, at most "
-                f"{STATE_BYTES_MAX} are kept"
+                f"{self._extension.described()}: its state has {len(state)} bytes, which "
+                f"exceeds the limit of {STATE_BYTES_MAX}"
             )
         found = self._kept.load()
         others = found.states if found is not None else {}

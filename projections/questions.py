@@ -70,7 +70,7 @@ class Asked(NamedTuple):
         """Return a flag; raise `InvalidInputError` unless its value is true or false."""
         text = self.given.get(name, "false")
         if text not in ("true", "false"):
-            raise InvalidInputError(f"{text[:40]!r} is not true or false", field=name)
+            raise InvalidInputError(f"{text[:40]!r} must be true or false", field=name)
         return text == "true"
 
     def text(self, name: str) -> str:
@@ -106,14 +106,14 @@ def answer(workspace: Workspace, command: str, given: Mapping[str, str]) -> Any:
     for name in given:
         if name not in question.takes:
             raise InvalidInputError(
-                f"is unknown; there are: {', '.join(question.takes) or 'none'}",
+                f"is unknown; allowed: {', '.join(question.takes) or 'none'}",
                 field=name[:40],
             )
     return question.answer(Asked(workspace, given))
 
 
 def _no_answer(command: str) -> NotFoundError:
-    said = f"there is no answer of {command[:60]!r} here"
+    said = f"{command[:60]!r} is not available here"
     return NotFoundError(said, unknown=(command, QUESTIONS))
 
 

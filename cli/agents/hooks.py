@@ -50,10 +50,10 @@ _with_file = typed.several(
         "--scope",
         of=[*SCOPES],
         default=SCOPES[0],
-        help="The project's file, or your own for all projects. [project]",
+        help="Use the project's settings, or your own for all projects. [project]",
     ),
     typed.flag(
-        "--mcp", "is_mcp", help="The tools of `sprintlog mcp` instead of the hooks."
+        "--mcp", "is_mcp", help="Use the tools of `sprintlog mcp` instead of the hooks."
     ),
     with_dry_run,
     with_json,
@@ -76,8 +76,8 @@ def install(
     file = around.file(agent_name, scope, what=MCP if is_mcp else HOOKS)
     if (other := covered_by(file, around)) is not None and not file.events():
         raise RefusedError(
-            f"{agent_name} is covered already: it also runs the hooks in {other}",
-            hint="`sprintlog hooks install copilot --scope user` for other projects",
+            f"{agent_name} is already covered: it also runs the hooks in {other}",
+            hint="use `sprintlog hooks install copilot --scope user` for other projects",
             file=str(other),
         )
     changed = file.install(is_dry=dry_run)

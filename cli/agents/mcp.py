@@ -20,9 +20,7 @@ NEEDED = ("mcp", "mcp_types")
 
 @typed.command("mcp")
 @typed.flag(
-    "--read-only",
-    "reads_only",
-    help="Leave out the tools that record: report, learn, request.",
+    "--read-only", "reads_only", help="Omit the tools that record: report, learn, request."
 )
 @with_prompt_file
 @with_sprint

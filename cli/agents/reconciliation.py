@@ -89,7 +89,7 @@ def _stream(workspace: Workspace, session: str | None) -> str:
     names = known_sessions.sessions(log)
     if not names:
         raise NotFoundError(
-            "no hook has reported a session", hint="`sprintlog hooks install AGENT`"
+            "no hook has reported a session", hint="run `sprintlog hooks install AGENT`"
         )
     latest = {
         event.position: f"session/{name}"
@@ -105,7 +105,7 @@ def _read(
     """Read the transcripts of a session and its subagents."""
     agent = stream.partition("/")[2].partition("-")[0]
     if agent not in READERS:
-        raise InvalidInputError(f"{agent} has no supported transcripts")
+        raise InvalidInputError(f"{agent} has no supported transcript format")
     told = known_sessions.summary(workspace.log, stream)
     root = workspace.location.root
     file = named or reconcile.own_transcript(agent, told.transcript, os.environ, root=root)
@@ -124,7 +124,7 @@ def _read(
     if first is None:
         raise InvalidInputError(f"is not a transcript of {agent}", file=str(file))
     if not calls.is_own:
-        raise InvalidInputError(f"is of session {first}, not of {name}", file=str(file))
+        raise InvalidInputError(f"belongs to session {first}, not {name}", file=str(file))
     is_silent = time.time() - written > SILENT_SECONDS
     is_over = ended or told.ended_at is not None or is_silent
     return _Kept(file, calls, read_transcript(file), is_over)
@@ -158,10 +158,10 @@ def _reconciled(
 
 def lines_of_answer(answer: Reconciled) -> Iterator[str]:
     """Yield the human-readable lines of an answer."""
-    line = f"hooks saw {answer.seen} of {counted(answer.calls, 'tool call')}"
+    line = f"hooks reported {answer.seen} of {counted(answer.calls, 'tool call')}"
     line += f"; {answer.taken} taken from the transcript"
     if answer.left:
-        line += f"; {answer.left} may go on (--ended if not)"
+        line += f"; {answer.left} may still be running (pass --ended if not)"
     if answer.only_hooks:
         line += f"; {answer.only_hooks} not in the transcript"
     yield line
@@ -175,7 +175,7 @@ def lines_of_answer(answer: Reconciled) -> Iterator[str]:
     if answer.sprint is not None:
         yield f"{tokens}, recorded in {answer.sprint} from the transcript"
     else:
-        yield f"{tokens}, in no sprint: `sprintlog import transcript FILE` records them"
+        yield f"{tokens}, in no sprint; `sprintlog import transcript FILE` records them"
 
 
 BYTES_MAX = 32 * 1024 * 1024
@@ -200,7 +200,7 @@ def compare_sessions(
         for line in _compared(workspace, run, actor=actor):
             tell(line)
     except Exception as error:  # noqa: BLE001 (an agent's files may contain anything)
-        tell(f"its sessions were not compared: {type(error).__name__}: {error}")
+        tell(f"the run's sessions were not compared: {type(error).__name__}: {error}")
 
 
 def compare_lost(
@@ -257,19 +257,19 @@ def _compared(workspace: Workspace, run: AgentRunEnded, *, actor: str) -> Iterat
             seconds=SECONDS,
         )
         if taken.recorded and stream in told:
-            line = f"hooks saw {taken.seen} of {counted(len(calls), 'tool call')}"
+            line = f"hooks reported {taken.seen} of {counted(len(calls), 'tool call')}"
             yield f"{line}; {taken.taken} taken from the stream"
         if taken.left:
-            yield f"{counted(taken.left, 'tool call')} of the stream not recorded in time"
+            yield f"{counted(taken.left, 'tool call')} in the stream not recorded in time"
 
 
 @typed.command("reconcile")
 @typed.argument("session", required=False)
 @typed.file_option(
     "--transcript",
-    help="The transcript. [the file reported by hooks, in the agent's folder]",
+    help="The transcript file. [the one in the agent's folder that the hooks reported]",
 )
-@typed.flag("--ended", help="The agent is gone; open calls are unfinished.")
+@typed.flag("--ended", help="The agent has exited: treat open calls as unfinished.")
 @with_actor
 @with_json
 def reconcile_command(

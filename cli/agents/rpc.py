@@ -45,7 +45,7 @@ IDLE_SECONDS = 600.0
     "--idle",
     type=click.FloatRange(0),
     metavar="SECONDS",
-    help=f"With --listen: end after this time without clients. [{IDLE_SECONDS:g}]",
+    help=f"With --listen: exit after this many seconds without clients. [{IDLE_SECONDS:g}]",
 )
 @with_sprint
 def command(sprint_id: str | None, listen: bool, idle: float | None) -> None:
@@ -128,8 +128,8 @@ def _refresh(workspace: Workspace, stream: str) -> None:
     try:
         refresh_stream(workspace, stream)
     except Exception as error:  # noqa: BLE001 (the events are already recorded)
-        warn(f"{stream} is recorded, its state file is behind: {error}")
-        hint("`sprintlog rebuild` writes it")
+        warn(f"{stream} is recorded, but its state file is out of date: {error}")
+        hint("run `sprintlog rebuild` to update the file")
 
 
 def _end(number: int, frame: FrameType | None) -> None:
@@ -178,7 +178,7 @@ def met(folder: Path) -> Iterator[MeetingPlace]:
     if _PEER is None:
         raise RefusedError(
             "this system does not report the user at the other end of a socket",
-            hint="`sprintlog rpc` without --listen answers one program on its pipes",
+            hint="run `sprintlog rpc` without --listen to serve one program over pipes",
         )
     lock = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
     with (
@@ -209,8 +209,8 @@ def _hold(descriptor: int, folder: Path) -> None:
     except BusyError as error:
         holders = error.fields["holders"] or ["another process"]
         raise RefusedError(
-            f"{', '.join(holders)} listens at {folder / SOCKET} already",
-            hint="connect to it, or end it first",
+            f"{', '.join(holders)} is already listening on {folder / SOCKET}",
+            hint="connect to that server, or stop it first",
             file=str(folder / SOCKET),
         ) from error
 
@@ -222,8 +222,8 @@ def _check_is_ours(folder: Path, found: os.stat_result) -> None:
     from sprintlog.engine.readable import quoted
 
     raise RefusedError(
-        f"cannot listen in {folder}: other users may write in it",
-        hint=f"`chmod 700 {quoted(str(folder))}`, if it is yours",
+        f"cannot listen in {folder}: other users can write to it",
+        hint=f"if the folder is yours, run `chmod 700 {quoted(str(folder))}`",
         file=str(folder),
     )
 
@@ -236,8 +236,8 @@ def _clear(folder: Path, held: int) -> None:
         return
     if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
         raise RefusedError(
-            f"{folder / SOCKET} is not a socket of this user",
-            hint="check the file, and move it away",
+            f"{folder / SOCKET} is not a socket owned by this user",
+            hint="check the file and move it elsewhere",
             file=str(folder / SOCKET),
         )
     os.unlink(SOCKET, dir_fd=held)

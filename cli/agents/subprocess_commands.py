@@ -48,7 +48,7 @@ def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
         stopping_seconds=STOPPING_SECONDS,
     )
     if ended is None:
-        raise FailedRequestError(CANCELLED, "cancelled: events recorded before remain")
+        raise FailedRequestError(CANCELLED, "cancelled: events already recorded remain")
     errors.feed(b"\n")
     lines = answer.lines()
     if ended.exit != 0 and not lines:
@@ -83,7 +83,7 @@ class _Kept(Output):
         """Return the answers, one per line; raise `SprintlogError` for other output."""
         if len(self._all) > ANSWER_BYTES_MAX:
             said = f"the answer is longer than {ANSWER_BYTES_MAX} bytes"
-            raise SprintlogError(said, hint="ask for less of it, or type the command")
+            raise SprintlogError(said, hint="request less, or run the command itself")
         try:
             return [msgspec.json.decode(line) for line in self._all.splitlines()]
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -98,7 +98,7 @@ class _Lines(Output):
         self._tell = tell
         self._rest = b""
         self.error: dict[str, Any] | None = None
-        self.last = "it ended without a word"
+        self.last = "it exited without output"
 
     def feed(self, chunk: bytes) -> None:
         """Process the next chunk."""

@@ -58,7 +58,7 @@ def _completion() -> Iterator[Installed]:
 def _trust() -> Iterator[Installed]:
     folder = here()
     if trust.trusted_for(folder):
-        said = f"the trust in {folder}, in {home() / 'trusted'}"
+        said = f"the trust entry for {folder} in {home() / 'trusted'}"
         yield Installed(said, lambda: trust.forget(folder))
 
 
@@ -89,9 +89,9 @@ INSTALLED: tuple[Callable[[], Iterator[Installed]], ...] = (_completion, _hooks,
 
 
 @typed.command("uninstall")
-@typed.flag("--dry-run", help="Show the removals; change nothing.")
+@typed.flag("--dry-run", help="Show what would be removed; change nothing.")
 @typed.flag("--yes", help="Skip the confirmation prompt.")
-@typed.flag("--and-log", help="With --yes: remove the log, too.")
+@typed.flag("--and-log", help="With --yes: also remove the log.")
 @with_json
 def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
     """Remove the completion and the list of trusted files; on request, the log as well.
@@ -118,7 +118,7 @@ def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
     if not (dry_run or yes or asks):
         raise errors.RefusedError(
             "nothing was removed: stdin is not a terminal",
-            hint="`sprintlog uninstall --yes` removes it, with --and-log the log as well",
+            hint="run `sprintlog uninstall --yes`; add --and-log to remove the log as well",
         )
     if not dry_run:
         answer = _remove(found, location, answer, yes=yes, and_log=and_log)
@@ -126,7 +126,7 @@ def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
         print_json(answer)
         return
     for name in answer.left:
-        note(f"{name} was not created by sprintlog and remains")
+        note(f"{name} was not created by sprintlog and was not removed")
     if answer.is_removed and found:
         print_text(f"removed: {', '.join(answer.installed)}")
     if answer.is_log_removed:
@@ -191,10 +191,10 @@ def _show(found: list[Installed], location: Location | None) -> None:
     if not found:
         print_text("installed: nothing")
     for path, number in _lines_of_shells():
-        note(f"{path}:{number} is your own line; remove it yourself")
+        note(f"{path}:{number} is not managed by sprintlog; remove the line yourself")
     if location is not None:
         size = in_units(sum(sizes(location.folder).values()))
-        print_text(f"log: {location.folder}, {size}; every work tree of it uses it")
+        print_text(f"log: {location.folder}, {size}; all its work trees use it")
 
 
 def _lines_of_shells() -> Iterator[tuple[Path, int]]:
@@ -210,7 +210,7 @@ def _lines_of_shells() -> Iterator[tuple[Path, int]]:
 
 
 def _is_sure(location: Location) -> bool:
-    said = f"remove the log in {location.folder} for ever? Type its folder's name"
+    said = f"permanently remove the log in {location.folder}? Type the folder's name"
     return bool(click.prompt(said, default="", show_default=False) == location.folder.name)
 
 
@@ -218,8 +218,8 @@ def _check_free(folder: Path, database: Path) -> None:
     for path in (database, *folder.glob("*.lock"), folder / "snapshots" / "lock"):
         if path.exists() and (holders := lock_holders(path)):
             raise errors.BusyError(
-                f"{path} is held by {', '.join(holders)}",
-                hint="wait for it to finish, or end it; nothing of the log was removed",
+                f"{path} is in use by {', '.join(holders)}",
+                hint="wait for the process to finish, or stop it; the log was not removed",
                 path=str(path),
                 holders=holders,
             )

@@ -29,7 +29,7 @@ from .changes import changed
 
 @typed.command("adopt")
 @typed.argument("version", type=click.IntRange(1), required=False)
-@typed.flag("--journal", "of_journal", help="An edit of progress.json.")
+@typed.flag("--journal", "of_journal", help="Adopt an edit of progress.json.")
 @with_asking
 @with_recording
 def command(version: int | None, of_journal: bool, wanted: Agreement, **given: Any) -> None:
@@ -77,8 +77,8 @@ def _observe(run: Recording, wanted: Agreement) -> None:
     if found.state == "edited":
         raise RefusedError(
             f"the edit of {found.path} is not recorded yet, and a dry run records nothing",
-            hint="`sprintlog rebuild` saves the edited file and writes ours; "
-            "`sprintlog adopt --dry-run` then shows the events",
+            hint="run `sprintlog rebuild` to save the edited file and "
+            "regenerate it, then repeat the dry run",
             file=found.path,
         )
 
@@ -97,14 +97,14 @@ def _journal_edit(
         JOURNAL,
         version,
         of="the journal",
-        hint="`sprintlog log --journal --type edit-observed` lists them",
+        hint="run `sprintlog log --journal --type edit-observed` to list the edits",
     )
     content = workspace.files.kept(event.path, bytes.fromhex(event.digest))
     if content is None or not event.since:
         raise RefusedError(
-            f"the edit at version {edit} cannot be adopted: its bytes, or the version "
-            "that was edited, are not known",
-            hint="`sprintlog import journal FILE` adds new parts of a file",
+            f"cannot adopt the edit at version {edit}: its content or the version that "
+            "was edited is unknown",
+            hint="use `sprintlog import journal FILE` to add new parts of a file",
             command="adopt",
         )
     theirs = read_journal(content, file=event.kept).document

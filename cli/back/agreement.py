@@ -36,7 +36,7 @@ _with_yes = typed.flag(
 
 
 with_force = typed.flag(
-    "--force", "forced", help="Restore files although an agent is at work."
+    "--force", "forced", help="Restore files even while an agent is running."
 )
 
 
@@ -58,7 +58,7 @@ def agree(
     """
     if not is_asked:
         raise RefusedError(
-            f"{nothing}: stdin is not a terminal", hint=f"--yes does it{remark}"
+            f"{nothing}: stdin is not a terminal", hint=f"pass --yes to proceed{remark}"
         )
     if not click.confirm(question, err=True):
         raise RefusedError(nothing)

@@ -25,11 +25,11 @@ from .agreement import with_dry_run
     required=True,
     metavar="POINT",
     callback=AT_POINT,
-    help="version:N, position:N, iter:N (its end), start, a time, or '2h ago'.",
+    help="Fork from version:N, position:N, iter:N (its end), start, a time, or '2h ago'.",
 )
 @typed.folder_option(
     "--sprint-dir",
-    help="The folder of its PROGRESS.yaml. [NAME, next to the folder of the original]",
+    help="The folder for its PROGRESS.yaml. [NAME, next to the original's folder]",
 )
 @typed.option("--reason", metavar="TEXT", help="Why.")
 @with_dry_run
@@ -71,7 +71,7 @@ def command(
         )
         forked = views.forked(outcome, version=version, done=not dry_run)
         file = f"; its file is {place.path}" if place is not None else ""
-        said = f"{name}: a sprint from {source} at version {version}{file}"
+        said = f"{name}: would fork {source} at version {version}{file}"
         try:
             print_answer(forked, [said if dry_run else summary(outcome)], as_json=as_json)
         finally:
@@ -96,7 +96,7 @@ def _place(
     if not is_ours and workspace.files.look(place.path).content is not None:
         raise RefusedError(
             f"{place.path} already exists",
-            hint="choose another folder with --sprint-dir",
+            hint="specify another folder with --sprint-dir",
             file=place.path,
         )
     return place

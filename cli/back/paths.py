@@ -42,7 +42,7 @@ def folder_inside(workspace: Workspace, path: str) -> str:
     (found,) = inside(workspace, [path]) or ("",)
     if not may_take_files(found):
         raise InvalidInputError(
-            f"{path} cannot take files: give a folder below the work tree's root",
+            f"{path} cannot be used: specify a folder below the work tree's root",
             field="--into",
         )
     return found
@@ -73,6 +73,6 @@ def warn_of_kept(folder: Path, placed: PlacedFiles | None) -> None:
     """Warn about files that changed during a restore, and name their saved copies."""
     for path, copy in placed.kept if placed else ():
         warn(
-            f"{shown(path)} changed meanwhile; the old file is saved as "
+            f"{shown(path)} changed in the meantime; the old file is saved as "
             f"{folder / KEPT / copy}"
         )

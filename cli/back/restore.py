@@ -26,13 +26,15 @@ from .way_back import Step, go_back, show
 @typed.command("restore")
 @typed.argument("of", metavar="OF")
 @typed.argument("paths", nargs=-1, metavar="[PATH]…")
-@typed.option("--into", metavar="FOLDER", help="A new folder; with --apply, any.")
-@typed.option("--branch", metavar="NAME", help="A new git branch.")
+@typed.option(
+    "--into", metavar="FOLDER", help="Copy to a new folder; with --apply, to any."
+)
+@typed.option("--branch", metavar="NAME", help="Create a git branch with the files.")
 @typed.flag(
     "--apply",
     "is_applied",
-    help="Copy the files changed since before iteration 1, or PATHs, to a folder in the "
-    f"work tree as the loop's result: --into, or {OUTPUT}/.",
+    help="Copy the files changed since before iteration 1, or PATHs, as the loop's "
+    f"result to a folder in the work tree: --into, or {OUTPUT}/.",
 )
 @with_asking
 @with_recording
@@ -60,8 +62,8 @@ def command(
         raise click.UsageError("--branch cannot be combined with --into, --apply or PATH")
     if not (into or branch or is_applied):
         raise click.UsageError(
-            f"missing destination: give --into FOLDER, --branch NAME or --apply; "
-            f"`sprintlog rollback {of} --files` restores the files here"
+            f"missing destination: specify --into FOLDER, --branch NAME or "
+            f"--apply; use `sprintlog rollback {of} --files` to restore the files here"
         )
     with recording("extract", given) as run:
         workspace, sprint_id = run.workspace, run.sprint_id

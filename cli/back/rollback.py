@@ -28,11 +28,12 @@ FILES_OF = ("iter:", "snapshot:")
 @typed.command("rollback")
 @typed.argument("to", metavar="TO", callback=AT_POINT)
 @typed.argument("paths", nargs=-1, metavar="[PATH]…")
-@typed.flag("--plan", "of_plan", help="Only the plan, not the files.")
-@typed.flag("--files", "of_files", help="Only the files, not the plan.")
+@typed.flag("--plan", "of_plan", help="Roll back only the plan, not the files.")
+@typed.flag("--files", "of_files", help="Roll back only the files, not the plan.")
 @typed.option("--reason", metavar="TEXT", help="Why.")
 @typed.folder_option(
-    "--into", help="Restore files of another work tree into this one: its root, like `.`."
+    "--into",
+    help="Restore another work tree's files into this one; specify its root, such as `.`.",
 )
 @with_force
 @with_asking
@@ -69,7 +70,7 @@ def command(
         if into is not None and into.resolve() != run.workspace.location.root.resolve():
             raise InvalidInputError(
                 f"{into} is not the root of this work tree",
-                hint=f"give {run.workspace.location.root}, or repeat the command there",
+                hint=f"specify {run.workspace.location.root}, or run the command there",
                 field="--into",
             )
         reason = run.options.masked({"reason": reason})["reason"]
@@ -79,7 +80,7 @@ def command(
         if done.outcome is not None and done.outcome.events and step.order is None:
             sprint, number = done.outcome.state, done.outcome.state.plan.iteration
             more = (
-                f"to bring the files back too: `sprintlog rollback iter:{number} --files`"
+                f"use `sprintlog rollback iter:{number} --files` to restore the files too"
             )
             hint_at(run, more if has_snapshot(sprint, number) else None)
         end_as_restored(done)
@@ -123,5 +124,5 @@ def has_files(workspace: Workspace, sprint_id: str, to: str) -> bool:
     number = target_of(workspace.log, sprint) if form == "best" else int(name)
     if has_snapshot(sprint, number):
         return True
-    warn(f"iteration {number} has no snapshot: the files do not change")
+    warn(f"iteration {number} has no snapshot: the files remain unchanged")
     return False

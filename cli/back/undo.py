@@ -87,7 +87,7 @@ SHOWN_MAX = 3
 
 with_take_back = typed.several(
     typed.option("--reason", metavar="TEXT", help="Why."),
-    typed.flag("--plan", "of_plan", help="Only the plan, not the files changed with it."),
+    typed.flag("--plan", "of_plan", help="Change only the plan, leaving files unchanged."),
     with_force,
     with_asking,
     with_recording,
@@ -132,15 +132,15 @@ def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
         return
     said = ", ".join(described(event) for event in gone[:SHOWN_MAX])
     more = " …" if len(gone) > SHOWN_MAX else ""
-    count = "counts" if len(gone) == 1 else "count"
+    be = "is" if len(gone) == 1 else "are"
     before = sprint.knowledge.rollbacks[-1][0] - 1
     way = "`sprintlog redo`"
     if name == "redo":
         # A redo cannot be undone; a rollback reverts it.
         way = f"`sprintlog rollback version:{before}`"
     warn(
-        f"{counted(len(gone), 'later event')} no longer {count}: {said}{more}; "
-        f"{way} undoes this"
+        f"{counted(len(gone), 'later event')} {be} also discarded: {said}{more}; "
+        f"{way} reverts this"
     )
 
 

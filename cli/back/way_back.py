@@ -149,7 +149,7 @@ def shown(run: Recording, step: Step, wanted: Agreement) -> WentBack | None:
     if wanted.dry_run:
         show(run, answer, turn, step.nothing(answer.files))
         if touches_files(answer) and not is_asked:
-            hint_at(run, "with `--yes` in place of `--dry-run` it is done")
+            hint_at(run, "pass `--yes` instead of `--dry-run` to apply the changes")
         return answer
     agree_to(run, answer, turn)
     return None
@@ -178,8 +178,8 @@ def planned(run: Recording, step: Step) -> tuple[WentBack, PlanTurn | None]:
         if cut_short(workspace, sprint):
             raise RefusedError(
                 "a restore of files was interrupted and must be finished first",
-                hint="`sprintlog undo --yes` reverts it; any other command that "
-                "records finishes it",
+                hint="run `sprintlog undo --yes` to revert the restore; any "
+                "other recording command finishes it",
             )
         made = _restored(run, step, is_agreed=False).plan
         files = views.changed_files(made, order=step.order)
@@ -223,7 +223,7 @@ def show(
         if files.iteration is not UNSET and touches_files(answer):
             which = _as_the_best(run, files.iteration)
             output.print_text(
-                f"files  those at the end of iteration {files.iteration}{which}"
+                f"files  return to the end of iteration {files.iteration}{which}"
             )
         new = set(files.created)
         old = [path for path in files.written if path not in new]
@@ -271,7 +271,7 @@ def plan_line(turn: PlanTurn) -> str:
         if number
     ]
     said = f": {', '.join(counts)}" if counts else ""
-    return f"plan  goes back to version {turn.to}{said}"
+    return f"plan  returns to version {turn.to}{said}"
 
 
 def _check_work(run: Recording, step: Step) -> None:
@@ -314,7 +314,7 @@ def _restored(run: Recording, step: Step, *, is_agreed: bool) -> Restored:
     workspace = run.workspace
     doing = "comparing the files with the snapshot"
     if is_agreed:
-        doing = "saving the present files and restoring the others"
+        doing = "saving the current files and restoring the earlier ones"
     with output.progress_if_long(doing):
         return in_place(
             workspace,
@@ -362,13 +362,13 @@ def file_lines(files: ChangedFiles | None) -> list[str]:
         said = f"{written} written, {removed} removed{where}"
     elif files.folders:
         folders = output.counted(len(files.folders), "folder")
-        said += f"; {folders} made, removed or of another mode"
+        said += f"; {folders} created, removed or with a changed mode"
     gone = named_lines("removed", files.removed, REMOVED_SHOWN_MAX)
     return [said, *gone, *left_lines(files.left)]
 
 
 def _all_as_then(files: ChangedFiles) -> str:
-    return f"every {'other ' if differing(files) else ''}file has its content of then"
+    return f"every {'other ' if differing(files) else ''}file already has its old content"
 
 
 def hint_at(run: Recording, text: str | None) -> None:

@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 @typed.flag("--check", help="Compile without recording.")
 @typed.flag("--strict", help="Reject unknown keys.")
 @typed.folder_option(
-    "--workflows", help="The folder of workflows. [the nearest .claude/workflows upwards]"
+    "--workflows", help="The folder of workflows. [the nearest .claude/workflows above]"
 )
 @typed.option(
     "--id",
     "new_id",
     metavar="ID",
-    help="The sprint's id. [sprint-id of SPRINT.yaml, else its folder's name]",
+    help="The sprint's id. [sprint-id in SPRINT.yaml, or else its folder's name]",
 )
 @typed.folder_option(
-    "--sprint-dir", help="The folder of PROGRESS.yaml. [the folder of SPRINT.yaml]"
+    "--sprint-dir", help="The folder for PROGRESS.yaml. [the folder of SPRINT.yaml]"
 )
 @with_envelope
 def command(

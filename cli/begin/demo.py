@@ -52,7 +52,7 @@ def command(folder: Path | None) -> None:
         folder = Path(tempfile.mkdtemp(prefix="sprintlog-demo-"))
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        raise RefusedError(f"{folder} is not empty", hint="name a folder that is not there")
+        raise RefusedError(f"{folder} is not empty", hint="specify a new folder")
     _Demo(folder).play()
 
 
@@ -76,7 +76,7 @@ class _Demo:
         self._bring_back()
         self._say("Is the record still what was recorded?")
         self._run("verify")
-        print_text("", f"The demo is yours to look at: cd {self._folder}")
+        print_text("", f"to explore the demo: cd {self._folder}")
 
     def _record(self) -> None:
         self._say(f"A plan in {self._folder}/plan.yaml")

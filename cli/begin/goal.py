@@ -23,8 +23,10 @@ def command() -> None:
 @command.command("set")
 @typed.argument("text", metavar="GOAL")
 @typed.option("--idle-threshold", type=int, help="Idle iterations before a reflection. [3]")
-@typed.option("--min-iterations", type=int, help="First iteration that can reach it. [0]")
-@typed.option("--max-iterations", type=int, help="Limit of iterations.")
+@typed.option(
+    "--min-iterations", type=int, help="First iteration that can reach the goal. [0]"
+)
+@typed.option("--max-iterations", type=int, help="Maximum number of iterations.")
 @with_recording
 def set_(
     text: str,
@@ -76,6 +78,6 @@ def complete(summary: str | None, **given: Any) -> None:
     """
     sprint = record("goal complete", given, CompleteGoal(summary))
     if (why := claim_in_force(sprint.plan)) is not None:
-        warn(f"the goal is claimed, it does not count as reached: {why}")
+        warn(f"the goal is claimed but does not count as reached: {why}")
         if urgent(sprint):
-            hint("`sprintlog queue list --status pending`, and decide")
+            hint("run `sprintlog queue list --status pending` and decide the requests")

@@ -42,7 +42,7 @@ class Recognising(typed.TypedGroup):
         if kind == "folder":
             return kind, folder, args
         known = "store import" if kind == "log" else f"import {kind}"
-        output.note(f"{path} is taken for what `{known}` takes")
+        output.note(f"{path} is imported with `{known}`")
         return kind, command_of(self, kind), [str(path), *args[1:]]
 
     def _of_extension(self, path: Path, args: list[str]) -> click.Command | None:
@@ -70,10 +70,9 @@ def command() -> None:
 
 @command.command()
 @typed.argument("files", nargs=-1, type=FILE, metavar="FILE…")
-@typed.file_option("--git", help="All committed versions of this file, oldest first.")
+@typed.file_option("--git", help="Import all committed versions of a file, oldest first.")
 @typed.folder_option(
-    "--sprint-dir",
-    help="The folder in which PROGRESS.yaml is written. [the folder of the import]",
+    "--sprint-dir", help="The folder for PROGRESS.yaml. [the folder of the import]"
 )
 @context.with_recording
 def progress(
@@ -93,7 +92,7 @@ def progress(
     from .import_documents import take_versions
 
     if bool(files) == bool(git):
-        raise click.UsageError("give files, or --git FILE")
+        raise click.UsageError("specify files or --git FILE")
     options = Options(given)
     if options.key and (git or len(files) > 1):
         raise click.UsageError("--key requires a single file")
@@ -104,13 +103,13 @@ def progress(
     for version in history.versions:
         if options.sprint_id not in (None, version.sprint_id):
             raise InvalidInputError(
-                f"{version.sprint_id!r} is not the sprint {options.sprint_id!r}",
+                f"{version.sprint_id!r} does not match --sprint {options.sprint_id!r}",
                 file=version.name,
                 field="sprint-id",
             )
     if history.others:
         left_out = output.counted(history.others, "version")
-        output.warn(f"{left_out} of {git} left out: they belong to other sprints")
+        output.warn(f"skipped {left_out} of {git} that belong to other sprints")
     if git and history.is_cut:
         warn_of_cut(git)
     with context.open_workspace() as workspace:
@@ -147,17 +146,15 @@ _with_source = typed.several(context.with_sprint, context.with_actor, context.wi
 
 @command.command("prd")
 @typed.argument("file", type=FILE)
-@typed.flag("--git", "of_git", help="All its committed versions, too.")
+@typed.flag("--git", "of_git", help="Also import all its committed versions.")
 @typed.option(
     "--progress",
     "text",
     type=FILE,
     metavar="FILE",
-    help="The text of the loop's entries. [progress.txt beside FILE]",
+    help="The text file with the loop's entries. [progress.txt next to FILE]",
 )
-@typed.option(
-    "--sprint-dir", type=FILE, help="The folder in which to write PROGRESS.yaml. [none]"
-)
+@typed.option("--sprint-dir", type=FILE, help="The folder for PROGRESS.yaml. [none]")
 @_with_source
 def prd(
     file: Path, of_git: bool, text: Path | None, sprint_dir: Path | None, **given: Any

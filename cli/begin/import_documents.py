@@ -76,8 +76,8 @@ def _record_version(
         written = workspace.sprint(version.sprint_id).plan.place
         if written not in (None, place):
             raise RefusedError(
-                f"sprint {version.sprint_id} writes its file at {written.path}; "
-                "an import does not move it",
+                f"sprint {version.sprint_id} already writes its file at "
+                f"{written.path}: an import cannot move it",
                 hint="omit --sprint-dir",
                 sprint=version.sprint_id,
             )
@@ -128,8 +128,9 @@ def _know_version(workspace: Workspace, version: Version) -> None:
     said, is_so = workspace.files.checksum_says(place.path), sha256(content).hexdigest()
     if said not in (None, is_so):
         warn(
-            f"{place.path}.checksum does not match: it states {visible(str(said)[:64])}, "
-            f"the file has {is_so}; the first new event replaces both"
+            f"{place.path}.checksum does not match: it contains "
+            f"{visible(str(said)[:64])}, but the file has {is_so}; the first new event "
+            "replaces both"
         )
     kept = SprintFile(workspace).know_imported(sprint, place.path, content)
     written = "will be rewritten in sprintlog's layout by the first new event"

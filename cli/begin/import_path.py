@@ -55,9 +55,9 @@ def recognise(path: Path) -> str:
     content = read_bytes(path, bytes_max=WHOLE_MAX)
     kind = _of_document(content, path.name) or _of_lines(content[:BEGINNING])
     if kind is None:
-        unknown = NOT_TRANSCRIPTS.get(path.name, "is nothing that import knows")
+        unknown = NOT_TRANSCRIPTS.get(path.name, "is not supported by import")
         problem = "is empty" if not content.strip() else unknown
-        raise InvalidInputError(problem, file=str(path), hint=f"known are {KNOWN}")
+        raise InvalidInputError(problem, file=str(path), hint=f"supported formats: {KNOWN}")
     return kind
 
 
@@ -203,14 +203,14 @@ def folder(folder: Path, as_json: bool, actor: str) -> None:
             left.append(NotTaken(str(path), kind, error.message))
     for sign, tool in EXTENDED.items():
         if tool not in tools and (place := folder / sign).exists():
-            problem = f"{place}: the importer {tool} is not installed, or did not read it"
+            problem = f"{place}: the importer {tool} is not installed, or could not read it"
             left.append(NotTaken(str(place), tool, problem))
     left += _others(folder, [*(path for _, path in there), *(folder / x for x in EXTENDED)])
     if not (imported or left):
-        problem = f"{folder}: nothing in it that import knows"
-        raise NotFoundError(problem, hint=f"known are {KNOWN}", file=str(folder))
+        problem = f"{folder}: contains nothing that import supports"
+        raise NotFoundError(problem, hint=f"supported formats: {KNOWN}", file=str(folder))
     for one in left:
-        state = f"known as {one.kind}" if one.kind else "unknown"
+        state = f"recognized as {one.kind}" if one.kind else "unknown"
         print_answer(one, [f"not imported, {state}: {one.reason}"], as_json=as_json)
     if not imported:
         raise RefusedError(f"{folder}: nothing was imported", file=str(folder))
@@ -243,7 +243,7 @@ def _check_unread(places: set[Path], tools: Tools) -> None:
     """Raise `RefusedError` if another importer has already read one of the places."""
     for name, read in tools.items():
         for place in sorted(places & read):
-            raise RefusedError(f"{place}: read by the importer {name} instead")
+            raise RefusedError(f"{place}: already read by the importer {name}")
 
 
 @cache
@@ -274,7 +274,7 @@ def _others(folder: Path, known: Collection[Path]) -> Iterator[NotTaken]:
             try:
                 check_no_link(path, below=folder)
                 kind = recognise(path)
-                problem = f"{path}: name it to import it"
+                problem = f"{path}: pass this path to import it"
             except SprintlogError as error:
                 kind, problem = "", error.message
             yield NotTaken(str(path), kind, problem)

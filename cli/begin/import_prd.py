@@ -185,7 +185,7 @@ def _features(run: Import, versions: Sequence[ListVersion]) -> Features:
         if not known_sources(workspace, name).every:
             raise RefusedError(
                 f"sprint {name} already exists and was not imported",
-                hint="name another one with --sprint",
+                hint="specify another sprint with --sprint",
                 sprint=name,
             )
     return found
@@ -257,7 +257,7 @@ def _record(
 
 
 def _unread(parsed: Parsed, text_file: Path | None) -> list[Unread]:
-    problem = "neither an entry with its day nor `Codebase Patterns`"
+    problem = "is neither a dated entry nor `Codebase Patterns`"
     return [Unread(str(text_file), 0, problem, heading) for heading in parsed.unread]
 
 

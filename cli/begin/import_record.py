@@ -78,9 +78,9 @@ class Import(Recording):
         ids = [*found]
         if self.options.sprint_id is not None and len(ids) > 1:
             raise RefusedError(
-                f"{self.file}: {len(ids)} sprints cannot be the one sprint "
-                f"{self.options.sprint_id}",
-                hint="leave --sprint out",
+                f"{self.file}: {len(ids)} sprints cannot be imported as the "
+                f"single sprint {self.options.sprint_id}",
+                hint="omit --sprint",
                 allowed=ids,
             )
 
@@ -100,9 +100,9 @@ class Import(Recording):
             measured = sprint.loop and sprint.loop.measured_as
             if measured and (own := loop_holder(self.workspace, measured)):
                 raise RefusedError(
-                    f"{self.file}: the measurements of {measured} are those of sprint "
-                    f"{own} here",
-                    hint="they are recorded already",
+                    f"{self.file}: the measurements of {measured} already belong to "
+                    f"sprint {own}",
+                    hint="the measurements are already recorded",
                     sprint=own,
                 )
             checked.append((sprint, document, facts))
@@ -120,8 +120,8 @@ class Import(Recording):
         if is_of_it or self.options.sprint_id == sprint_id:
             return True
         raise RefusedError(
-            f"there is a sprint {sprint_id} already, which is not of {self.kind}",
-            hint="name it, or another one, with --sprint",
+            f"sprint {sprint_id} already exists and was not imported from {self.kind}",
+            hint="specify that sprint or another one with --sprint",
             sprint=sprint_id,
         )
 
@@ -259,7 +259,7 @@ def read_with(extension: Extension, read: Any, path: Path) -> Imported:
         kind = type(imported).__name__
         raise ExtensionError(f"{extension.described()} returned {kind}, not Imported")
     if not imported.sprints:
-        raise InvalidInputError("there is nothing to import", file=str(path))
+        raise InvalidInputError("contains nothing to import", file=str(path))
     return imported
 
 
@@ -304,4 +304,4 @@ def new_events(outcome: Outcome) -> int:
 
 def warn_of_cut(file: Path) -> None:
     """Warn that a shallow clone lacks the older versions of a file."""
-    warn(f"the repository was cloned in part: older versions of {file} are not there")
+    warn(f"the repository is a partial clone: older versions of {file} are missing")

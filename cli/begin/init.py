@@ -25,14 +25,14 @@ TAKEN_AT_ONCE = ("state", "plan")
 
 
 @typed.command("init")
-@typed.flag("--here", "in_folder", help="In ./.sprintlog, not inside .git.")
+@typed.flag("--here", "in_folder", help="Create the log in ./.sprintlog, not inside .git.")
 @typed.option(
     "--log",
     "address",
     metavar="URL",
-    help="The log is on a server: postgresql://HOST/DATABASE?log=NAME. [SPRINTLOG_LOG]",
+    help="Use a log on a server: postgresql://HOST/DATABASE?log=NAME. [SPRINTLOG_LOG]",
 )
-@typed.flag("--yes", help="Accept the safe offers, which record and run nothing.")
+@typed.flag("--yes", help="Accept the safe suggestions, which record and run nothing.")
 @with_json
 def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> None:
     """Create a log for this work tree and suggest what to import.
@@ -59,7 +59,7 @@ def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> N
     if shadowed and not (in_folder or named or _is_in_git(start)):
         raise RefusedError(
             f"a log already exists: {shadowed}",
-            hint="commands here use it; `sprintlog init --here` creates a separate one",
+            hint="commands here use it; run `sprintlog init --here` to create another",
             file=shadowed,
         )
     with Workspace.init(
@@ -78,19 +78,19 @@ def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> N
     print_text(_made(location, events))
     if not (inside_git or in_folder or named) and _is_in_git(start):
         print_text(
-            "the git directory may not be written, or is another tree's: "
-            "the log is in the work tree"
+            "the log is in the work tree: the git directory is not "
+            "writable or belongs to another tree"
         )
     if shadowed:
-        print_text(f"commands here use it from now on, no longer {shadowed}")
+        print_text(f"commands here now use this log instead of {shadowed}")
     if unused:
-        print_text(f"the log above it is not used here: {unused}")
+        print_text(f"the log in a parent folder is not used here: {unused}")
     left = [one for one in found if not _is_answered(one, yes=yes)]
     for one in left:
         print_text(f"found {one.found}: {one.says}")
         if one.command:
             print_text(f"  {one.command}")
-    print_text("next: `sprintlog` shows the state and the next command")
+    print_text("next: run `sprintlog` to see the state and the next command")
 
 
 def _address(typed_one: str | None) -> str | None:
@@ -103,7 +103,7 @@ def _address(typed_one: str | None) -> str | None:
 
 def _made(location: Location, events: int) -> str:
     if location.address is None:
-        return f"made an empty log in {location.folder}"
+        return f"created an empty log in {location.folder}"
     log = parse(location.address)
     if events:
         return f"joined the log {log.log}, {counted(events, 'event')}: {log.shown}"
@@ -126,7 +126,7 @@ def _is_answered(offer: Offer, *, yes: bool) -> bool:
     if offer.kind not in TAKEN_AT_ONCE or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     print_text(f"found {offer.found}: {offer.says}")
-    if click.confirm(f"  {offer.command}: now?", default=False):
+    if click.confirm(f"  run `{offer.command}` now?", default=False):
         _take(offer)
     return True
 

@@ -43,13 +43,13 @@ def command() -> None:
 @typed.argument("new_id", metavar="ID")
 @typed.file_option("--plan", help="A compiled plan.")
 @typed.folder_option(
-    "--sprint-dir", help="The folder of PROGRESS.yaml. [the plan's folder, else this one]"
+    "--sprint-dir", help="The folder for PROGRESS.yaml. [the plan's, else the current one]"
 )
-@typed.flag("--strict", help="Refuse keys of the plan that no field has.")
+@typed.flag("--strict", help="Reject unknown keys in the plan.")
 @typed.number_option(
-    "--max-iterations", least=0, help="Limit of iterations, 0 for none. [with a goal 100]"
+    "--max-iterations", least=0, help="Iteration limit, 0 for none. [100 with a goal]"
 )
-@typed.choice_option("--mode", of=MODES, help="ralph works towards a goal.")
+@typed.choice_option("--mode", of=MODES, help="The mode: ralph works towards a goal.")
 @typed.option("--goal", metavar="TEXT", help="The goal, in Ralph mode.")
 @typed.number_option(
     "--idle-threshold", least=1, help="Idle iterations before a reflection. [3]"
@@ -58,13 +58,13 @@ def command() -> None:
     "--min-iterations", least=1, help="First iteration that can reach the goal. [0]"
 )
 @typed.number_option(
-    "--max-failures", least=0, help="Failures in a row that a goal survives. [3]"
+    "--max-failures", least=0, help="Consecutive failures tolerated with a goal. [3]"
 )
 @typed.list_option(
     "--hook",
     "hooks",
     metavar="id=ID,workflow=NAME,…",
-    help="A hook after each iteration; also parallel=true, command=TEXT.",
+    help="Run a hook after each iteration; parallel=true and command=TEXT are optional.",
 )
 @with_envelope
 def create(
@@ -100,7 +100,7 @@ def create(
         hinted = f"`sprintlog sprint create ID --plan {quote(new_id)}`"
         raise InvalidInputError(f"{new_id} is a file", field="ID", hint=hinted)
     if plan is None and not is_loop and "goal" not in fields:
-        raise click.UsageError("give a --plan, or a --goal")
+        raise click.UsageError("specify --plan or --goal")
     if max_iterations is None:
         with_goal = settings.setting("budget.iterations") if "goal" in fields else None
         max_iterations = 0 if is_loop else with_goal
@@ -155,19 +155,19 @@ def _goal_fields(
             hooks=[hook_from(text) for text in hooks],
         )
     if mode == "ralph" or goal or idle_threshold or min_iterations:
-        raise click.UsageError("Ralph mode requires --goal, its options --mode ralph")
+        raise click.UsageError("Ralph mode requires --goal, and its options --mode ralph")
     return {HOOKS: [hook_from(text) for text in hooks]} if hooks else {}
 
 
 def _tell_next(new_id: str, place: Place | None, *, several: bool) -> None:
     """Print a hint with the command that starts a new sprint."""
     if place is None:
-        hint(f"`sprintlog wrap --sprint {quote(new_id)} -- COMMAND` records a run in it")
+        hint(f"run `sprintlog wrap --sprint {quote(new_id)} -- COMMAND` to record a run")
         return
     typed_next = "`sprintlog sprint start`"
     if several:
         typed_next = f"`sprintlog sprint start --sprint {quote(new_id)}`"
-    hint(f"{typed_next} begins it; its state file is {place.path}")
+    hint(f"run {typed_next} to start the sprint; its state file is {place.path}")
 
 
 @command.command()
@@ -236,7 +236,7 @@ def resume(
     if action.do == STOP:
         where = f"phase {action.phase}: " if action.phase else ""
         why = action.why or "something else is in the way"
-        warn(f"it cannot continue yet: {'' if why.startswith('phase ') else where}{why}")
+        warn(f"cannot continue yet: {'' if why.startswith('phase ') else where}{why}")
         hint(told(action).hint)
 
 
@@ -255,7 +255,7 @@ def block(reason: str, **given: Any) -> None:
 @typed.option("--reason", required=True, metavar="TEXT", help="What a person must decide.")
 @typed.option("--details", metavar="TEXT", help="Details for the decision.")
 @typed.option("--error", metavar="TEXT", help="The underlying error. [the reason]")
-@typed.option("--phase", metavar="ADDRESS", help="Which leaf. [the pointer's]")
+@typed.option("--phase", metavar="ADDRESS", help="The affected leaf. [the pointer's]")
 @with_recording
 def needs_human(
     reason: str, details: str | None, error: str | None, phase: str | None, **given: Any
@@ -272,8 +272,8 @@ def needs_human(
 @typed.option(
     "--summary", may_be_empty=True, metavar="TEXT", help="A summary of the result."
 )
-@typed.flag("--abandon-goal", help="Give up a goal that is not reached.")
-@typed.option("--reason", metavar="TEXT", help="Why the goal is given up.")
+@typed.flag("--abandon-goal", help="Abandon a goal that has not been reached.")
+@typed.option("--reason", metavar="TEXT", help="Why the goal is abandoned.")
 @with_recording
 def complete(
     summary: str | None, abandon_goal: bool, reason: str | None, **given: Any
@@ -289,8 +289,8 @@ def complete(
     sprint = record("sprint complete", given, command)
     if waiting := counts(sprint.queue).get(PENDING):
         warn(
-            f"{counted(waiting, 'request')} of its operator queue without a decision: "
-            "`sprintlog queue defer ID --until next-sprint --reasoning TEXT` defers one"
+            f"{counted(waiting, 'request')} in the operator queue without a decision: use "
+            "`sprintlog queue defer ID --until next-sprint --reasoning TEXT` to defer one"
         )
 
 
@@ -379,5 +379,5 @@ def hook_from(text: str) -> dict[str, Any]:
 
 def _wrong(text: str, problem: str) -> click.UsageError:
     return click.UsageError(
-        f"--hook {text[:60]!r}: {problem}; write id=ID,workflow=NAME,parallel=true"
+        f"--hook {text[:60]!r}: {problem}; use id=ID,workflow=NAME,parallel=true"
     )

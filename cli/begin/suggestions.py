@@ -130,7 +130,7 @@ def _documents(found: Surroundings, prefix: str) -> Iterator[Offer]:
     for folder in ("", *(f"{sprint}/" for sprint in found.sprints)):
         file = quoted(f"{prefix}{folder}{PROGRESS}")
         if f"{folder}{PROGRESS}" in found.files:
-            said = "the state of a sprint, imported unchanged; --git: all its commits"
+            said = "a sprint's state, imported unchanged; --git imports all its commits"
             yield _offer("state", folder + PROGRESS, said, f"import progress {file}", True)
         elif f"{folder}{SPRINT}" in found.files:
             file = quoted(f"{prefix}{folder}{SPRINT}")
@@ -160,7 +160,7 @@ def _loops(found: Surroundings, prefix: str) -> Iterator[Offer]:
             yield _offer("loop", sign, one["what"], command)
     for sign, tool in EXTENDED.items():
         if sign in there:
-            said = f"of {tool}; an importer that an extension brings reads it"
+            said = f"a file of {tool}; requires an extension's importer"
             yield _offer("loop", sign, said, f"import {quoted(prefix or '.')}")
 
 
@@ -172,10 +172,10 @@ def _agents(found: Surroundings) -> Iterator[Offer]:
         command, _ = AGENTS[name]
         if name in found.programs:
             made = f", and {signs[name][0]} is for it" if signs[name] else ""
-            said = f"an agent that can be started{made}"
+            said = f"an installed agent{made}"
             yield _offer("agent", name, said, f"run -- {command}")
         elif signs[name]:
-            said = f"of the agent {name}, which is not on the PATH"
+            said = f"a file of the agent {name}, which is not on the PATH"
             yield Offer("agent", signs[name][0], said)
 
 

@@ -60,7 +60,7 @@ def command() -> None:
 
 
 @command.command("list")
-@typed.option("--kind", type=KIND, help="Only of this kind.")
+@typed.option("--kind", type=KIND, help="Only extensions of this kind.")
 @with_json
 def list_(kind: str | None, as_json: bool) -> None:
     """List all extensions, and all programs that act as commands, without running any.
@@ -79,7 +79,7 @@ def list_(kind: str | None, as_json: bool) -> None:
 
 @command.command("check")
 @typed.argument("name", required=False)
-@typed.option("--kind", type=KIND, help="Only of this kind.")
+@typed.option("--kind", type=KIND, help="Only extensions of this kind.")
 @with_json
 def check(name: str | None, kind: str | None, as_json: bool) -> None:
     """Import all extensions, or the named ones, and report which are unusable.

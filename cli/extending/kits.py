@@ -104,20 +104,20 @@ def check_event_type(
 
     Raise `AssertionError` naming the violated rule.
     """
-    must(bool(examples), "give an example of its data")
+    must(bool(examples), "at least one example is required")
     check_tag(tag)
     must((problem := struct_problem(kind)) is None, f"{tag} {problem}")
-    must(bool((kind.__doc__ or "").strip()), f"{tag}: it has a docstring")
-    plain(msgspec.json.schema(kind), f"{tag} has a JSON Schema")
+    must(bool((kind.__doc__ or "").strip()), f"{tag}: must have a docstring")
+    plain(msgspec.json.schema(kind), f"{tag} must have a JSON Schema")
     extension = Extension("event", tag, f"{kind.__module__}:{kind.__name__}", "kit", "0")
     for data in examples:
         said = checked_data(extension, kind, data)
-        must(checked_data(extension, kind, said) == said, f"{tag}: stored data is valid")
+        must(checked_data(extension, kind, said) == said, f"{tag} must store valid data")
         _is_recorded(tag, kind, said)
-        with refused(f"{tag} refuses a field that it does not have"):
+        with refused(f"{tag} must reject an unknown field"):
             checked_data(extension, kind, {**data, "no-such-field": 1})
     for data in refuses:
-        with refused(f"{tag} has to refuse {data}"):
+        with refused(f"{tag} must reject {data}"):
             checked_data(extension, kind, data)
 
 
@@ -128,11 +128,11 @@ def _is_recorded(tag: str, kind: type[msgspec.Struct], said: dict[str, Any]) -> 
         before = made.sprint(SPRINT).document
         command = RecordExtensionEvent(event)
         (recorded,) = made.handle_with(SPRINT, command, masks=False).events
-        must(recorded.type == tag, f"{tag} is recorded as what it is")
-        must(recorded.payload == encode(event), f"{tag}: the payload is its data")
-        must(CODEC.decode(recorded) == event, f"{tag} is read without its package")
-        must(made.sprint(SPRINT).document == before, f"{tag} changes no plan")
-        must(not event.remains().data, f"{tag}: erased, nothing of it is left")
+        must(recorded.type == tag, f"{tag} must be recorded under its own type")
+        must(recorded.payload == encode(event), f"{tag}: the payload must equal its data")
+        must(CODEC.decode(recorded) == event, f"{tag} must be readable without its package")
+        must(made.sprint(SPRINT).document == before, f"{tag} must not change the plan")
+        must(not event.remains().data, f"{tag}: erasure must remove all its data")
 
 
 Importing = Callable[[Path], Imported]
@@ -147,20 +147,20 @@ def check_importer(
     refuse. Raise `AssertionError` naming the violated rule.
     """
     before = tree_of(path)
-    must(bool(before), f"{path} is there")
+    must(bool(before), f"{path} must exist")
     extension = Extension("importer", name, "kit:kit", "kit", "0")
     imported = read_with(extension, read, path)
-    must(read_with(extension, read, path) == imported, "the same source says the same")
-    must(tree_of(path) == before, "nothing of the source is changed")
+    must(read_with(extension, read, path) == imported, "reading must be repeatable")
+    must(tree_of(path) == before, "the source must not change")
     for sprint in imported.sprints:
         check_sprint_id(sprint.id)
     _recorded(name, imported, path)
     for bad in refuses:
-        with refused(f"{bad} has to be refused"):
+        with refused(f"{bad} must be rejected"):
             read_with(extension, read, bad)
     said = _described(name, imported, path)
     # As in a stored result, tuples become lists.
-    stored: dict[str, Any] = json.loads(plain(said, "the result is JSON"))
+    stored: dict[str, Any] = json.loads(plain(said, "the result must be JSON"))
     return stored
 
 
@@ -170,10 +170,10 @@ def _recorded(name: str, imported: Imported, path: Path) -> None:
         try:
             first = Import(name, path, options, made).record(imported)
         except SprintlogError as error:
-            raise AssertionError(f"the result can be recorded: {error}") from error
-        must(first > 0, "something is recorded")
+            raise AssertionError(f"the result must be recordable: {error}") from error
+        must(first > 0, "at least one event must be recorded")
         again = Import(name, path, options, made).record(imported)
-        must(again == 0, "the same source again brings nothing")
+        must(again == 0, "importing the same source again must add nothing")
 
 
 def _described(name: str, imported: Imported, path: Path) -> dict[str, Any]:
@@ -209,10 +209,10 @@ def check_projection(
         said = _shown(made, everything, every=0)
         for every in (1, 2, 3):
             again = _shown(made, everything, every=every)
-            must(again == said, f"saved every {every} events, the result is the same")
+            must(again == said, f"saving every {every} events must not change the result")
         for end in range(len(everything) + 1):
             _shown(made, everything[:end], every=0)
-        must(_shown(made, everything, every=0) == said, "read again: the same result")
+        must(_shown(made, everything, every=0) == said, "reading must be repeatable")
         _by_the_runner(log, made, said)
     return msgspec.json.decode(said)
 
@@ -228,9 +228,9 @@ def _shown(made: Callable[[], SprintReading], all_: Sequence[Happened], every: i
             state, reading = msgspec.json.decode(_encoded(state)), made()
     before = _encoded(state)
     shown = plain(
-        msgspec.to_builtins(reading.show(state), str_keys=True), "its result is JSON"
+        msgspec.to_builtins(reading.show(state), str_keys=True), "its result must be JSON"
     )
-    must(_encoded(state) == before, "show() changes nothing of the state")
+    must(_encoded(state) == before, "show() must not change the state")
     return shown
 
 
@@ -238,15 +238,15 @@ def _encoded(state: Any) -> bytes:
     try:
         return msgspec.json.encode(state)
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
-        raise AssertionError(f"its state is plain data: {error}") from error
+        raise AssertionError(f"its state must be plain data: {error}") from error
 
 
 def _by_the_runner(log: Workspace, made: Callable[[], SprintReading], said: str) -> None:
     for _ in range(2):
         projection = ExtendedProjection(_ENDS, made(), log.log, SPRINT)
         catch_up_sprint(log, projection)
-        must(plain(projection.show(), "JSON") == said, "the runner gives the same")
-    must(projection.mark() is not None, "its stored state is found again")
+        must(plain(projection.show(), "JSON") == said, "a runner must give the same result")
+    must(projection.mark() is not None, "its stored state must be found again")
 
 
 def _play(log: Workspace, events: Sequence[tuple[str, Data]]) -> None:
@@ -295,22 +295,22 @@ def check_agent(
         try:
             items = read(message)
         except Exception as error:
-            raise AssertionError(f"no message makes it fail; {message}: {error!r}") from (
+            raise AssertionError(f"no message may break it; {message}: {error!r}") from (
                 error
             )
-        must(message == before, "a message is not changed")
-        must(items is None or not message or message in STRANGE, f"is not its: {message}")
+        must(message == before, "a message must not be changed")
+        must(items is None or not message or message in STRANGE, f"must ignore {message}")
 
     def listed(message: dict[str, Any]) -> tuple[Item, ...] | None:
         found = read(message)
         items = None if found is None else tuple(found)
         for item in items or ():
-            must(isinstance(item, get_args(Item)), f"gives items, not {item!r}")
+            must(isinstance(item, get_args(Item)), f"must return items, not {item!r}")
         return items
 
     whole = _heard(name, listed, [output])
     pieces = [output[at : at + 7] for at in range(0, len(output), 7)]
-    must(_heard(name, listed, pieces) == whole, "in pieces, the result is the same")
+    must(_heard(name, listed, pieces) == whole, "splitting the output must not matter")
     return whole
 
 
@@ -319,7 +319,7 @@ def _heard(name: str, read: Any, pieces: Iterable[bytes]) -> Answer:
     for piece in pieces:
         hearing.feed(piece)
     answer, activity = hearing.heard()
-    must(activity.agent == name, "some of its output is understood")
+    must(activity.agent == name, "at least some of its output must be understood")
     return answer
 
 
@@ -332,15 +332,15 @@ def check_report(
     """
     folder = Path("/tree")
     found = read(Report("report", content, folder))
-    must(isinstance(found, Found), "returns an object of type Found")
+    must(isinstance(found, Found), "must return an object of type Found")
     must(
         all(type(n) is int and 0 <= n <= COUNT_MAX for n in found.counts.values()),
-        "counts are whole numbers from 0 on",
+        "counts must be whole numbers of at least 0",
     )
     again = read(Report("report", content, folder))
-    must(again == found, "the same report has the same findings")
+    must(again == found, "the same report must give the same findings")
     for bad in (b"\x00\xff\xfe not text", *refuses):
-        with refused(f"an invalid report is refused: {bad[:40]!r}"):
+        with refused(f"an invalid report must be rejected: {bad[:40]!r}"):
             read(Report("report", bad, folder))
     return found
 

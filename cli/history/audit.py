@@ -32,10 +32,10 @@ COLUMNS = (
     of=list(KINDS),
     multiple=True,
     metavar="KIND",
-    help=f"Only of this kind: {', '.join(KINDS)}.",
+    help=f"Only decisions of this kind: {', '.join(KINDS)}.",
 )
-@typed.flag("--markdown", help="Answer as Markdown.")
-@typed.flag("--csv", "as_csv", help="Answer as CSV, a header first.")
+@typed.flag("--markdown", help="Print Markdown.")
+@typed.flag("--csv", "as_csv", help="Print CSV with a header.")
 @with_reading
 def command(
     kinds: tuple[str, ...], markdown: bool, as_csv: bool, reading: ReadOptions
@@ -50,7 +50,7 @@ def command(
     sprintlog audit --kind gate --kind skip --at iter:3
     """
     if markdown + as_csv + reading.as_json > 1:
-        raise click.UsageError("give one of --markdown, --csv and --json")
+        raise click.UsageError("--markdown, --csv and --json cannot be combined")
     with open_workspace() as workspace:
         name, at = workspace.choose(reading.sprint_id), reading.at
         sprint = workspace.sprint(name)

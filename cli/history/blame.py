@@ -33,7 +33,7 @@ def print_fields(
 ) -> None:
     """Print which event set each field of a state file, or each line of PROGRESS.yaml."""
     if every and file != PROGRESS:
-        raise click.UsageError("--all applies to PROGRESS.yaml only: leave out --file")
+        raise click.UsageError("--all applies only to PROGRESS.yaml: omit --file")
     at, as_json = reading.at, reading.as_json
     with open_workspace() as workspace:
         if file == "journal":
@@ -70,7 +70,7 @@ def print_line(file: Path, number: int, reading: ReadOptions) -> bool:
         if not fields or here[place] != render(sprint).split(b"\n")[place]:
             raise InvalidInputError(
                 f"{file}:{number} is not in the recorded file",
-                hint="`sprintlog rebuild --check` compares the files",
+                hint="run `sprintlog rebuild --check` to compare the files",
             )
         _print(list(blame(workspace, sprint.id, fields)), as_json=reading.as_json)
         return True

@@ -22,12 +22,12 @@ from ..screen.terminal import BAD, GOOD, QUIET, Ready
 @typed.command("diff")
 @typed.argument("old", metavar="[FROM]", required=False, callback=SPRINT_POINT)
 @typed.argument("new", metavar="[TO]", required=False, callback=SPRINT_POINT)
-@typed.flag("--json-patch", help="As JSON Patch (RFC 6902).")
-@typed.flag("--unified", help="As a unified diff of the file's text.")
+@typed.flag("--json-patch", help="Print a JSON Patch (RFC 6902).")
+@typed.flag("--unified", help="Print a unified diff of the file's text.")
 @typed.choice_option(
     "--file",
     of=list(STATE_FILES),
-    help="A state file. [progress, or the work tree's files]",
+    help="The state file to compare. [progress, or the work tree's files]",
 )
 @with_sprint
 @with_json
@@ -66,7 +66,7 @@ def command(
                 differing = authored_lines(compared(workspace, sprint, files))
                 print_text(*differing or ["no file differs"])
                 typed_next = f"sprintlog diff {' '.join(files)} --file progress"
-                hint(f"the plan's fields: `{typed_next}`")
+                hint(f"use `{typed_next}` to compare the plan's fields")
                 return
         if old is None:
             raise click.UsageError("missing argument FROM")
@@ -84,7 +84,7 @@ def command(
             lines = [changed(change) for change in found.changes()]
             print_text(*lines or ["no difference"])
         if files is not None:
-            hint(f"the work tree's files: `sprintlog iteration diff {' '.join(files)}`")
+            hint(f"use `sprintlog iteration diff {' '.join(files)}` to compare files")
 
 
 def _files_of(sprint: Sprint, old: str | None, new: str | None) -> tuple[str, str] | None:

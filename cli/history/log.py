@@ -59,29 +59,31 @@ def _known(
     "types",
     metavar="TYPE",
     callback=_known,
-    help="Only these types; * means anything.",
+    help="Only these types; * matches any text.",
 )
-@typed.option("--phase", metavar="ADDRESS", help="Only of this phase or its children.")
-@typed.number_option("--iteration", least=0, help="Only iteration N.")
+@typed.option("--phase", metavar="ADDRESS", help="Only events of this phase or below.")
+@typed.number_option("--iteration", least=0, help="Only events of iteration N.")
 @typed.list_option(
-    "--actor", "actors", metavar="WHO", help="Only by these; * as in --type."
+    "--actor", "actors", metavar="WHO", help="Only events by these actors; * as in --type."
 )
 @typed.option(
-    "--since", metavar="POINT", callback=SINCE_POINT, help="From this point; as in --at."
+    "--since", metavar="POINT", callback=SINCE_POINT, help="Start at a point as in --at."
 )
 @typed.option(
-    "--until", metavar="POINT", callback=AT_POINT, help="Up to this point; as in --at."
+    "--until", metavar="POINT", callback=AT_POINT, help="Stop at a point as in --at."
 )
-@typed.option("--grep", "text", metavar="TEXT", help="Only with this text.")
-@typed.number_option("--last", least=1, help="Only the last N.")
+@typed.option("--grep", "text", metavar="TEXT", help="Only events with this text.")
+@typed.number_option("--last", least=1, help="Only the last N events.")
 @typed.number_option("-n", "--limit", least=1, help="Stop after N events.")
 @typed.flag("--reverse", help="Newest first.")
-@typed.flag("--all", "whole", help="The whole log, by position.")
-@typed.flag("--journal", "of_journal", help="The journal.")
-@typed.option("--session", metavar="ID", help="An agent's session; a prefix is enough.")
+@typed.flag("--all", "whole", help="Show the whole log, by position.")
+@typed.flag("--journal", "of_journal", help="Show the journal.")
+@typed.option(
+    "--session", metavar="ID", help="Show an agent's session; a prefix is enough."
+)
 @typed.flag("-f", "--follow", "follows", help="Wait for new events.")
-@typed.flag("--oneline", help="Only position, type and summary.")
-@typed.flag("-v", "--full", "full", help="Full text, both numbers, full times.")
+@typed.flag("--oneline", help="Show only position, type and summary.")
+@typed.flag("-v", "--full", "full", help="Show full texts, both numbers and full times.")
 @with_reading
 @packed(EventFilter, ("types", "actors", "phase", "text"), "wanted")
 def command(
@@ -147,7 +149,7 @@ def command(
                 printing(page)
                 shown += len(page)
             if not (shown or reading.as_json or follows):
-                print_text("no important event" if is_short else "no events")
+                print_text("no important events" if is_short else "no events")
         lines.print_rest()
         if stream is not None and not reading.as_json and not _is_filtered():
             _tell_others(workspace, stream, head, shown if is_short else None)
@@ -244,7 +246,7 @@ class _Lines:
     def print_rest(self) -> None:
         """Print a hint on how to see the full texts if any were cut."""
         if self._table.is_cut:
-            note("cut to fit: `sprintlog log -v` shows all, `sprintlog show event N` one")
+            note("cut to fit: use `sprintlog log -v` or `sprintlog show event N`")
 
     def _line(self, event: "RecordedEvent | Folded") -> tuple[str, ...]:
         if isinstance(event, RecordedEvent):

@@ -25,7 +25,7 @@ SECONDS_MAX = 10.0
 
 @typed.command("query")
 @typed.argument("sql", required=False)
-@typed.flag("--csv", "as_csv", help="Answer as CSV, a header first.")
+@typed.flag("--csv", "as_csv", help="Print CSV with a header.")
 @typed.flag("--tables", help="List the tables and their columns.")
 @typed.option(
     "--timeout",
@@ -35,7 +35,7 @@ SECONDS_MAX = 10.0
     help="Timeout in seconds. [10]",
 )
 @typed.flag("--fresh", help="Rebuild the tables from the log.")
-@typed.flag("--file", "says_file", help="Only print the path of query.db.")
+@typed.flag("--file", "says_file", help="Print only the path of query.db.")
 @with_json
 def command(
     sql: str | None,
@@ -57,9 +57,9 @@ def command(
     sprintlog query --tables
     """
     if as_json and as_csv:
-        raise click.UsageError("give --json or --csv, not both")
+        raise click.UsageError("--json and --csv cannot be combined")
     if (sql is None) + (not tables) + (not says_file) != 2:
-        raise click.UsageError("give a SELECT, --tables or --file")
+        raise click.UsageError("specify a SELECT statement, --tables or --file")
     if tables:
         _print_tables(as_json=as_json)
         return
@@ -101,7 +101,7 @@ def _print_cut(
 
     The reader of a pipe sees neither stderr nor the exit status.
     """
-    text = f"error: this answer is not whole: {error.message}"
+    text = f"error: the answer is incomplete: {error.message}"
     if as_json:
         output.print_json(output.error_answer(error))
     elif as_csv:
@@ -151,7 +151,7 @@ def _print_table(found: QueryAnswer) -> None:
         if made is None:
             output.print_text(*output.table([found.columns]))
     if made and made.is_cut:
-        output.note("cut to fit: --csv, --json or a pipe shows all")
+        output.note("cut to fit: use --csv, --json or a pipe to see all columns")
 
 
 def _numbers(rows: Sequence[Sequence[Value]]) -> frozenset[int]:

@@ -24,7 +24,7 @@ DERIVED = ("last-activity", "stats.elapsed")
     "since",
     metavar="POINT",
     callback=AT_POINT,
-    help="Only after position:N, version:N, iter:N, best, start or a time.",
+    help="Start after position:N, version:N, iter:N, best, start or a time.",
 )
 @typed.option("--to", "until", metavar="POINT", callback=AT_POINT, help="The same as --at.")
 @with_reading
@@ -38,7 +38,7 @@ def command(since: str | None, until: str | None, reading: ReadOptions) -> None:
     Example: sprintlog replay --from iter:2 --to iter:3
     """
     if reading.at is not None and until is not None:
-        raise click.UsageError("--to and --at are the same; give one of them")
+        raise click.UsageError("--to and --at are the same option and cannot be combined")
     with open_workspace() as workspace:
         name = workspace.choose(reading.sprint_id)
         steps = replay(workspace, name, since=since, until=until or reading.at)

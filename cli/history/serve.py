@@ -43,7 +43,7 @@ ACTOR = "operator:web"
     "--name",
     "names",
     metavar="HOST",
-    help="An accepted host name, besides localhost and addresses.",
+    help="Accept a host name, in addition to localhost and IP addresses.",
 )
 @typed.flag(
     "--write", "writes", help="Allow decisions, pause, resume and rollback from the page."
@@ -53,9 +53,9 @@ ACTOR = "operator:web"
     envvar="SPRINTLOG_ACTOR",
     default=ACTOR,
     metavar="WHO",
-    help=f"The actor of the page: operator or operator:…. [{ACTOR}]",
+    help=f"The actor of changes made on the page: operator or operator:…. [{ACTOR}]",
 )
-@typed.flag("--new-token", help="Create a new token; old addresses expire.")
+@typed.flag("--new-token", help="Create a new token; old addresses become invalid.")
 @with_json
 @click.pass_context
 def command(
@@ -80,11 +80,11 @@ def command(
     """
     check_installed("web", NEEDED, "a live page needs it")
     if check_actor(actor).partition(":")[0] != "operator":
-        raise click.UsageError(f"--actor {actor[:40]!r}: give operator or operator:NAME")
+        raise click.UsageError(f"--actor {actor[:40]!r}: must be operator or operator:NAME")
     if writes and (off := settings.off_by()) is not None:
         raise RefusedError(
             f"the page cannot change anything: {off}",
-            hint=f"`{settings.OFF}=0 sprintlog serve --write` records anyway",
+            hint=f"run `{settings.OFF}=0 sprintlog serve --write` to record anyway",
         )
     keep_ours()
     # Imported here: the imports take longer than any other command.
@@ -100,7 +100,7 @@ def command(
     log = logger(as_json=as_json)
     hand_on(log)
     if host not in LOOPBACK:
-        warn(f"others can reach {host}: the address and its answers are not encrypted")
+        warn(f"others can reach {host}, and the connection is not encrypted")
     access = Access(token, port=found, names=(*names, host))
     served = ServerSettings(access, served_by(), writes=writes, actor=actor)
     server = Server(open_workspace, served, log.warning)
@@ -110,7 +110,7 @@ def command(
     url = f"http://{at}:{found}/?token={token}"
     print_answer(LogServed(url, host, found, writes), [url], as_json=as_json)
     if not as_json:
-        note("Ctrl-C ends it; anyone with this address can read the log")
+        note("press Ctrl-C to stop; anyone with this address can read the log")
     made(Logged(app, log.info) if is_verbose else app).run(sockets=[listening])
 
 

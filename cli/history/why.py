@@ -30,7 +30,7 @@ _KNOWN = {
 
 @typed.command("why")
 @typed.argument("places", metavar="FILE:LINE | FIELD…", nargs=-1)
-@typed.flag("--all", "every", help="Every line of PROGRESS.yaml.")
+@typed.flag("--all", "every", help="Explain every line of PROGRESS.yaml.")
 @typed.choice_option(
     "--file", of=STATE_FILES, help="The state file that contains FIELD. [progress]"
 )
@@ -60,13 +60,13 @@ def command(
     sprintlog why --file journal 'learnings[learning-0001].still_valid'
     """
     if every == bool(places):
-        raise click.UsageError("give FILE:LINE, one or several FIELDs, or --all")
+        raise click.UsageError("specify FILE:LINE, one or more FIELDs, or --all")
     found = _PLACE.fullmatch(places[0]) if len(places) == 1 and file is None else None
     is_state = found is not None and Path(found[1]).name == PROGRESS
     if found is None or is_state:
         for place in places:
             if Path(place).is_file():
-                raise click.UsageError(f"give FILE:LINE alone, like {place[:60]}:12")
+                raise click.UsageError(f"specify only FILE:LINE, such as {place[:60]}:12")
         # Imported here: lines of other files do not require it.
         from .blame import print_fields, print_line
 
@@ -80,7 +80,7 @@ def command(
     if found[1] == "iter":
         raise InvalidInputError(
             f"{places[0][:60]} is an iteration, not a line of a file",
-            hint=f"`sprintlog report {places[0][:60]}` shows the iteration",
+            hint=f"use `sprintlog report {places[0][:60]}` to show the iteration",
         )
     with open_workspace() as workspace:
         name = workspace.choose(reading.sprint_id)
@@ -145,7 +145,7 @@ def _known(found: WhyAnswer) -> Iterator[str]:
         return
     was = ""
     if (found.path_then, found.line_then) != (found.path, found.line):
-        was = f", there line {found.line_then} of {found.path_then}"
+        was = f", as line {found.line_then} of {found.path_then}"
     older = "; it may be older" if found.may_be_older else ""
     how = _KNOWN.get(found.known_by, "snapshot")
     yield from _text("known by", f"{how} {found.commit[:12]}{was}{older}")

@@ -42,7 +42,7 @@ def read_aiwg(path: Path) -> list[Imported]:
             raise InvalidInputError(problem, file=str(file))
         unread.append(Unread(str(file), 0, problem, ""))
     if not loops:
-        raise NotFoundError(f"{path}: nothing of a loop is in it", file=str(path))
+        raise NotFoundError(f"{path}: contains no loop data", file=str(path))
     first, *others = [loop.found(name) for name, loop in loops.items()]
     return [first._replace(unread=[*first.unread, *unread]), *others]
 
@@ -58,7 +58,7 @@ def _files(path: Path) -> list[Path]:
         if len(found) > FILES_MAX:
             raise RefusedError(f"{path}: more than {FILES_MAX} files", file=str(path))
     if not found:
-        problem = f"{path}: no state, analytics or measurement of a loop is in it"
+        problem = f"{path}: contains no state, analytics or measurement of a loop"
         raise NotFoundError(problem, file=str(path))
     return [*found]
 

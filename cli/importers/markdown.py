@@ -69,7 +69,7 @@ def read_checklist(path: Path) -> Imported:
         siblings.append(item | {"prompt": box.text, "status": status})
         above = above if siblings is not phase["steps"] else siblings[-1]
     if not boxes:
-        problem = "has no check boxes (`- [x]`), so nothing states which items are done"
+        problem = "has no check boxes (`- [x]`), so completed items are unknown"
         raise InvalidInputError(problem, file=str(path))
     for step in (step for phase in phases.values() for step in phase["steps"]):
         if "phases" in step:
@@ -101,7 +101,7 @@ def read_state(path: Path) -> Imported:
     total = _number(progress.get("total_phases")) or _number(position and position[3])
     done = _number(progress.get("completed_phases"))
     if not total or total > PHASES_MAX:
-        problem = f"states no number of phases from 1 to {PHASES_MAX}"
+        problem = f"must state a number of phases from 1 to {PHASES_MAX}"
         raise InvalidInputError(problem, file=str(path), field="progress.total_phases")
     if done is None:
         said = _STATED.search(text)
@@ -138,7 +138,7 @@ def read_chats(path: Path) -> Imported:
         chats[began] = chats.get(began, "") + chat
     iterations, unread = [], []
     if _PROMPT.search(lost) or _TOKENS.search(lost):
-        problem = "belongs to a session whose beginning is missing"
+        problem = "belongs to a session whose start is missing"
         unread.append(Unread.of(str(path), problem, lost))
     for began, chat in chats.items():
         try:

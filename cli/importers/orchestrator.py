@@ -49,7 +49,7 @@ def _files(path: Path) -> list[Path]:
     history = [folder / HISTORY] if (folder / HISTORY).is_file() else []
     files = [*history, *sorted(folder.glob(EVENTS))]
     if not files:
-        problem = f"{path}: neither {HISTORY} nor {EVENTS} is there"
+        problem = f"{path}: contains neither {HISTORY} nor {EVENTS}"
         raise NotFoundError(problem, file=str(path))
     return files
 
@@ -135,9 +135,9 @@ class _Reading:
     def _end(self, said: Data, at: str, key: str) -> None:
         number, success = _number(said), said.get("success")
         if not isinstance(success, bool):
-            raise InvalidInputError("is not true or false", field="type.success")
+            raise InvalidInputError("must be true or false", field="type.success")
         if self._open is None or self._open[1] != number:
-            problem = f"iteration {number} ends, which did not begin"
+            problem = f"iteration {number} ends but never started"
             raise InvalidInputError(problem, field="type.iteration")
         began, self._open = self._open[0], None
         took = parse_time(at) - parse_time(began)
@@ -175,5 +175,5 @@ def _word(said: Data, name: str) -> str:
 def _number(said: Data) -> int:
     value = said.get("iteration")
     if type(value) is not int or not 0 < value < 10**9:
-        raise InvalidInputError("is not an iteration number", field="type.iteration")
+        raise InvalidInputError("must be an iteration number", field="type.iteration")
     return value

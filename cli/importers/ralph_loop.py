@@ -112,7 +112,7 @@ class _Said:
         """Return the value of a Boolean key; None if the key is missing."""
         value = self.text(name)
         if value not in (None, "true", "false"):
-            problem = "is not true or false"
+            problem = "must be true or false"
             raise InvalidInputError(problem, file=self._file, field=name)
         return None if value is None else value == "true"
 

@@ -74,7 +74,7 @@ def read_task_lists(content: bytes, *, file: str) -> TaskFile:
     if not lists:
         known = ", ".join(one.key for one in SHAPES if one.key)
         problem = "has no list of tasks with an id or a title"
-        raise InvalidInputError(problem, file=file, hint=f"known lists are {known}")
+        raise InvalidInputError(problem, file=file, hint=f"known lists: {known}")
     if len(lists) > TAGS_MAX:
         raise InvalidInputError(f"has more than {TAGS_MAX} lists", file=file)
     return TaskFile(lists, sha256(content).hexdigest(), unread)
@@ -241,7 +241,7 @@ class _Reading:
     def _id(self, item: Data, at: str, number: int, level: int) -> str:
         given = next((item[key] for key in FIELDS["id"] if item.get(key) is not None), "")
         if isinstance(given, bool | list | dict) or not str(given).isprintable():
-            raise self._error(f"{str(given)[:40]!r} is not an id", f"{at}.id")
+            raise self._error(f"{str(given)[:40]!r} is not a valid id", f"{at}.id")
         if not str(given).strip() and not first_of(item, "title", "text"):
             raise self._error("has neither an id nor a description", at)
         return str(given).strip() or f"{'task' if level else self._shape.noun}-{number:03}"

@@ -90,7 +90,7 @@ def handle_event(
     if line["type"] not in CODEC.events:
         raise NotFoundError(
             f"there is no event type {line['type'][:60]!r}",
-            hint="`sprintlog schema events` describes all",
+            hint="use `sprintlog schema events` to list all types",
             unknown=(line["type"], CODEC.events),
             field="type",
         )
@@ -165,7 +165,7 @@ def _sprint_of(
     found = sprint_of(stream) if isinstance(stream, str) else None
     if not found:
         raise RefusedError(
-            f"stream {str(stream)[:60]!r} is not one of this log; give sprint/ID",
+            f"stream {str(stream)[:60]!r} is not in this log; specify sprint/ID",
             unknown=(str(stream), [*map(sprint_stream, workspace.sprints()), JOURNAL]),
             field="stream",
         )
@@ -184,7 +184,7 @@ def command_of(data: dict[str, Any]) -> Command:
         raise InvalidInputError(
             f"there is no command {str(tag)[:60]!r}",
             field="command.type",
-            hint="`sprintlog schema commands` describes all",
+            hint="use `sprintlog schema commands` to list all commands",
             unknown=(str(tag), every),
         )
     command = converted(data, every[tag], field="command")
@@ -236,7 +236,7 @@ def _new_sprint(command: Command, named: str | None) -> str | None:
         return None
     found = named or getattr(command, field).get("sprint-id")
     if not isinstance(found, str) or not found:
-        raise InvalidInputError("has to be given", field="params.sprint")
+        raise InvalidInputError("is required", field="params.sprint")
     return found
 
 

@@ -134,7 +134,7 @@ def _without_items(workflow: str, problem: Problem) -> Problem:
         return problem
     return problem._replace(
         message=f"{workflow!r} has a `for-each` phase, and there are no items for it",
-        hint="give phases with their steps in a file: --file",
+        hint="specify phases with their steps in a file with --file",
     )
 
 
@@ -148,7 +148,7 @@ def _compiled(
     file, content = definition
     folder = workflows or nearest_workflows(file)
     if workflows is not None and not workflows.is_dir():
-        raise NotFoundError(f"{workflows}: there is no such folder", file=str(workflows))
+        raise NotFoundError(f"{workflows}: no such folder", file=str(workflows))
     files = _Files(folder, is_strict=is_strict)
     sprint = files.take(file, content, SprintDefinition)
     if sprint is None:
@@ -201,7 +201,7 @@ class _Files:
             self._refuse(name, error, content)
             return None
         if not isinstance(placed.data, dict):
-            message = "a mapping of fields belongs at the top"
+            message = "the top level must be a mapping of fields"
             self._problems.append(Problem("wrong-type", message, name, line=1))
             return None
         self._placed[name] = placed
@@ -212,7 +212,7 @@ class _Files:
             message = (
                 f"{text[:40]} is kept as text: the number would be written differently"
             )
-            hint = "put it in quotes, or write the number shortest: 7, 1.5"
+            hint = "quote it, or write the number in its shortest form, such as 7 or 1.5"
             self._problems.append(Problem("kept-as-text", message, name, path, hint))
         self._problems += shape_problems(model, definition)
         self._taken.append((model, definition))
@@ -328,7 +328,7 @@ def shape_problems(model: type[BaseModel], definition: Definition) -> list[Probl
     except ValidationError as error:
         if (count := error.error_count()) > TOLD_MAX:
             # Individual errors would require too much memory.
-            message = f"{count} values are not what their fields take"
+            message = f"{count} values are invalid for their fields"
             return [Problem("wrong-type", message, definition.file)]
         found = error.errors(include_url=False, include_context=False)
         return [_problem(one, definition.file) for one in found]
@@ -364,20 +364,20 @@ def _problem(error: Any, file: str) -> Problem:
     message, hint = str(error["msg"]), None
     if code is None and given is None:
         code = "no-value"
-        message = f"there is no value; {belongs or 'one'} belongs here"
+        message = f"the value is missing: expected {belongs or 'one'}"
         hint = _hint_for_nothing(belongs)
     elif code is None:
         code = "wrong-type"
         if belongs:
             kinds = _KINDS.get(type(given), "something else")
-            message = f"{belongs} belongs here, not {kinds}"
+            message = f"expected {belongs}, not {kinds}"
             hint = _hint_for_type(belongs, given, path)
     elif code == "missing-field":
         message = "is missing"
         close = get_close_matches(str(path[-1]), map(str, given), n=1)
         hint = f"is `{close[0]}` meant for it?" if close else None
     elif code == "bad-id":
-        message = "an id is 1 to 128 printable characters"
+        message = "an id must have 1 to 128 printable characters"
     elif code == "out-of-range":
         # pydantic's message without its subject: "must be ...".
         message = message.replace("Input should be", "must be")

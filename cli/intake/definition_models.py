@@ -28,13 +28,13 @@ UNLIMITED = "unlimited"
 
 def _with_text(text: str) -> str:
     if not text.strip():
-        raise PydanticCustomError("empty-prompt", "has no text")
+        raise PydanticCustomError("empty-prompt", "is empty")
     return text
 
 
 def _without_nul(text: str) -> str:
     if "\0" in text:
-        raise PydanticCustomError("nul", "holds a NUL, which no script can")
+        raise PydanticCustomError("nul", "must not contain a NUL character")
     return text
 
 

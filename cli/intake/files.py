@@ -39,11 +39,11 @@ def load(
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         problem = f"not JSON: {error}"
         if (word := _NO_NUMBER.search(text)) is not None:
-            problem = f"not JSON: {word[1].decode()} is not a number; null means unknown"
+            problem = f"not JSON: {word[1].decode()} is not a number; use null for unknown"
     else:
         if nodes <= NODES_MAX and twice is None:
             return value
-        problem = f"holds more than {NODES_MAX} keys and values"
+        problem = f"contains more than {NODES_MAX} keys and values"
         if twice is not None:
             problem = f"duplicate key {twice}"
     raise InvalidInputError(problem, file=file, line=line, field=field)

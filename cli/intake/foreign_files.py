@@ -158,7 +158,7 @@ def check_no_link(file: Path, *, below: Path) -> None:
     """Raise `InvalidInputError` if the path from `below` to the file contains a link."""
     inner = [part for part in file.parents if below in part.parents]
     if any(part.is_symlink() for part in (file, *inner)):
-        raise InvalidInputError("is a link, which is not followed", file=str(file))
+        raise InvalidInputError("is a symbolic link, which is not followed", file=str(file))
 
 
 def name_from(*texts: object) -> str:

@@ -80,7 +80,7 @@ class ImportedSprint(NamedTuple):
         for name in self.more:
             if name in OURS:
                 raise InvalidInputError(
-                    "means something else here", file=str(file), field=name
+                    "has a different meaning in sprintlog", file=str(file), field=name
                 )
         phases = [_node(one, 0, file, f"phases[{n}]") for n, one in enumerate(self.phases)]
         document = {
@@ -209,13 +209,13 @@ def _time(at: str | None, file: Path) -> str | None:
 def _node(given: Data, level: int, file: Path, field: str) -> Data:
     """Return a phase, step or sub-phase with its status; children come last."""
     if not isinstance(given, dict):
-        raise InvalidInputError("is not an object", file=str(file), field=field)
+        raise InvalidInputError("must be an object", file=str(file), field=field)
     below = CHILDREN[level + 1] if level + 1 < len(CHILDREN) else ""
     children = given.get(below) or []
     node: Data = {"id": given.get("id"), "status": given.get("status") or words.PENDING}
     node |= {k: v for k, v in given.items() if k not in (*node, below)}
     if not isinstance(children, list):
-        raise InvalidInputError("is not a list", file=str(file), field=f"{field}.{below}")
+        raise InvalidInputError("must be a list", file=str(file), field=f"{field}.{below}")
     if children:
         inner = [
             _node(one, level + 1, file, f"{field}.{below}[{n}]")

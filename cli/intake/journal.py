@@ -156,7 +156,7 @@ def read_journal(content: bytes, *, file: str) -> ReadJournal:
     """
     document = load(within(JOURNAL_BYTES_MAX, content, file=file), file=file)
     if not isinstance(document, dict):
-        raise InvalidInputError("is not a JSON object", file=file)
+        raise InvalidInputError("must be a JSON object", file=file)
     if unlike := stranger(document):
         raise InvalidInputError(f"is {unlike}", file=file, hint=ELSEWHERE)
     schema = _schema(document, file)

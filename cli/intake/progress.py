@@ -96,10 +96,10 @@ def check_progress(document: Document, *, file: str) -> None:
     """Raise `InvalidInputError` unless the document is a sprint's PROGRESS.yaml."""
     if "sprint-id" not in document or "status" not in document:
         raise InvalidInputError(
-            "this is not a PROGRESS.yaml of a sprint: `sprint-id` and `status` are needed",
+            "not a sprint's PROGRESS.yaml: `sprint-id` and `status` are required",
             file=file,
             field="sprint-id" if "sprint-id" not in document else "status",
-            hint="another schema of the same file name cannot be imported",
+            hint="files of the same name with another schema cannot be imported",
         )
     shaped(Progress, document, file=file)
     if not isinstance(document.get("phases"), list) and document.get("mode") != RALPH:
@@ -107,13 +107,13 @@ def check_progress(document: Document, *, file: str) -> None:
             "is missing",
             file=file,
             field="phases",
-            hint="`phases`, or `queue`, `completed` and `blocked`, hold it",
+            hint="add `phases`, or `queue`, `completed` and `blocked`",
         )
     _check_ids(document, file)
     _check_pointer(document, file)
     if document.get("phases") and not Tree(document).leaves:
         raise InvalidInputError(
-            "none of them has an id and a status: nothing would be left to be done",
+            "no phase has an id and a status: no work would remain",
             file=file,
             field="phases",
         )
@@ -130,7 +130,7 @@ def check_plan(document: Document, *, file: str) -> None:
 def _mapping(content: bytes, file: str) -> CheckedDocument:
     document, remarks = _loaded(content, file)
     if not isinstance(document, dict):
-        raise InvalidInputError("is not a mapping of fields at the top", file=file, line=1)
+        raise InvalidInputError("the top level must be a mapping", file=file, line=1)
     return CheckedDocument(document, remarks)
 
 
@@ -178,7 +178,7 @@ def _check_pointer(document: Document, file: str) -> None:
         children = holder.get(key) or []
         if index > len(children):
             raise InvalidInputError(
-                f"{index} is out of range: allowed are 0 to {len(children)}",
+                f"{index} is out of range (0 to {len(children)})",
                 file=file,
                 field=f"current.{field}",
             )

@@ -134,18 +134,18 @@ def _asked(one: NewRequest) -> SubmittedRequest:
 def _rule(one: QueueRule, before: list[str], where: str) -> Rule:
     said = {name: x for name, x in structs.asdict(one).items() if x is not None}
     if one.name in before:
-        problem = f"{one.name!r} is the name of another rule"
+        problem = f"another rule is already named {one.name!r}"
         raise RefusedError(problem, field=f"{where}.name")
     for field, decision in _BELONGS_TO.items():
         if field in said and one.decision != decision:
             raise RefusedError(
-                f"{field.replace('_', '-')} belongs to {decision}, this rule says "
-                f"{one.decision}"
+                f"{field.replace('_', '-')} requires decision {decision}, but this "
+                f"rule has {one.decision}"
             )
     if one.position is not None:
         said["position"] = parse_position(one.position)
         if said["position"] is None:
-            problem = f"{one.position[:60]!r} is not a position"
+            problem = f"{one.position[:60]!r} is not a valid position"
             raise RefusedError(problem, field=f"{where}.position")
     priorities, types = said.pop("priority", ()), said.pop("type", ())
     return Rule(priorities=_listed(priorities), types=_listed(types), **said)

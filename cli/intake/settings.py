@@ -179,7 +179,7 @@ def check_settings(given: Mapping[str, Any], wrong: Wrong) -> dict[str, Any]:
         below = ", ".join(map(str, first["loc"][2:]))
         why = str(first["msg"]).replace("Input should be", "must be")
         why = why.replace(
-            r"String should match pattern '\S'", "an empty text is not a value"
+            r"String should match pattern '\S'", "the value must not be empty"
         )
         raise wrong(key, f"{below}: {why}" if below else why) from error
     return {f"{t}.{n}": v for t, names in dumped.items() for n, v in names.items()}

@@ -46,7 +46,7 @@ def shaped(
         field, value, hint = problem.field or None, problem.value, None
         if isinstance(value, str) and re.match("expected `(int|float)", problem.message):
             # YAML reads such a number as text.
-            hint = "numbers are written without quotes, and shortest: 7, 1.5; not "
+            hint = "write numbers unquoted and shortened, such as 7 or 1.5; not "
             hint += value[:40]
         raise InvalidInputError(
             problem.message, file=file, line=line, field=field, hint=hint

@@ -85,7 +85,7 @@ def committed_texts(
         committed = history.versions(is_same)
         if sum(version.blob.size for version in committed) > VERSIONS_BYTES_MAX:
             limit = VERSIONS_BYTES_MAX // 2**20
-            problem = f"its {len(committed)} versions hold more than {limit} MiB together"
+            problem = f"its {len(committed)} versions exceed {limit} MiB in total"
             raise InvalidInputError(problem, file=str(file))
         texts = [
             FileText(f"{one.path}@{one.commit[:12]}", partial(history.content, one), one)

@@ -75,7 +75,7 @@ def _problem(name: str, ran: AgentRan, *, is_cut: bool) -> str | None:
         return f"{name} is empty: the agent's work is unknown"
     lines = counted(ran.lines, "line")
     if ran.agent is None:
-        return f"{name}: {lines} of no agent that is known, kept as plain words"
+        return f"{name}: {lines} from an unknown agent, kept as plain text"
     problems = []
     if ran.unknown_lines:
         problems.append(f"{ran.unknown_lines} of {lines} not understood")

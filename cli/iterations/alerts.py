@@ -22,7 +22,7 @@ TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
 
 @typed.command("alerts")
 @typed.number_option("--iteration", least=0, help="The iteration. [the last measured one]")
-@typed.flag("--all", "of_all", help="Of every iteration.")
+@typed.flag("--all", "of_all", help="Show the alerts of every iteration.")
 @with_reading
 def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
     """List regressions against the previous iteration, worst first.
@@ -40,7 +40,7 @@ def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
     which = "" if of_all or number is None else f" in iteration {number}"
     print_answer(told, lines or [f"no alert{which}"], as_json=reading.as_json)
     if others and not of_all and not reading.as_json:
-        hint(f"{_others(judged, others)}: `sprintlog iteration alerts --all`")
+        hint(f"{_others(judged, others)}: run `sprintlog iteration alerts --all`")
 
 
 def _others(judged: Judged, others: Sequence[Judgement]) -> str:
@@ -51,7 +51,7 @@ def _others(judged: Judged, others: Sequence[Judgement]) -> str:
         named = ", ".join(str(one.number) for one in others[-NAMED_MAX:])
         which = f"the last of them {named}" if len(others) > NAMED_MAX else named
         word = "iteration" if len(others) == 1 else "iterations"
-        return f"{more}, answered by going back from {word} {which}"
+        return f"{more}, resolved by the rollback of {word} {which}"
     return f"{more} in {counted(len(others), 'other iteration')}"
 
 

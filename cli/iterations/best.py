@@ -47,7 +47,7 @@ def command(explain: bool, reading: ReadOptions) -> None:
         if (target := judged.target()) not in (best.number, None):
             which = iteration_quality.as_the_best(judged, target)
             why = f": {which}, and later" if which else ""
-            way = f"a rollback to the best goes to iteration {target}{why}"
+            way = f"a rollback to the best targets iteration {target}{why}"
             print_text(*wrapped(way, indent="  "))
             if which and not judged.has_same_files(best.number, target or 0):
                 print_text(

@@ -72,7 +72,7 @@ class Amount(click.ParamType):  # type: ignore[type-arg]
             forms = {"time": "a time like 8h, 90m or 1h30m", "cost": "dollars, like 5"}
             form = forms.get(self.budget, "a whole number")
             more = f", or {NONE}" if self.takes_none else ""
-            self.fail(f"{text[:40]!r}: give {form}{more}", param, ctx)
+            self.fail(f"{text[:40]!r}: must be {form}{more}", param, ctx)
         return found
 
 

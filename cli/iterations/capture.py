@@ -23,8 +23,8 @@ def measure_due(options: Options) -> None:
         rules = loop_rules(sprint)
         if rules.measure is None:
             raise RefusedError(
-                f"sprint {sprint.id} has no rule for measuring",
-                hint="`sprintlog iteration rules set --measure CMD` sets one",
+                f"sprint {sprint.id} has no measurement rule",
+                hint="use `sprintlog iteration rules set --measure CMD` to set one",
             )
         number = to_measure(sprint)
         if number is None:
@@ -45,7 +45,7 @@ def measure_due(options: Options) -> None:
         for note in done.notes:
             warn(note)
         if done.not_kept is not None:
-            warn(f"the files of iteration {number} are not kept: {done.not_kept}")
+            warn(f"the files of iteration {number} were not saved: {done.not_kept}")
         run.answer(done.outcome)
         if done.taken is not None:
             tell_kept(done.taken)

@@ -44,7 +44,7 @@ def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
     """
     iterations = (first, *others)
     if len(iterations) > SIDES_MAX:
-        raise click.UsageError(f"give 2 to {SIDES_MAX} iterations, not {len(iterations)}")
+        raise click.UsageError(f"pass 2 to {SIDES_MAX} iterations, not {len(iterations)}")
     with open_workspace() as workspace:
         known: dict[str | None, Any] = {}
         sides = [_side(workspace, reading, text, known) for text in iterations]
@@ -57,7 +57,7 @@ def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
     print_answer(answer, lines, as_json=reading.as_json)
     if files and not reading.as_json:
         first, second = f"iter:{one.number}", f"iter:{other.number}"
-        hint(f"changed lines: `sprintlog iteration diff {first} {second} --patch`")
+        hint(f"use `sprintlog iteration diff {first} {second} --patch` for changed lines")
 
 
 def _side(
@@ -66,7 +66,7 @@ def _side(
     """Return an iteration and its judgement; each sprint is read only once."""
     named = _NAMED.fullmatch(text)
     if named is None:
-        raise InvalidInputError(f"invalid iteration {text[:60]!r}: give N or SPRINT:N")
+        raise InvalidInputError(f"invalid iteration {text[:60]!r}: must be N or SPRINT:N")
     sprint_id = named["sprint"] if named["sprint"] != _HERE else None
     if sprint_id not in known:
         asked = replace(reading, sprint_id=sprint_id) if sprint_id else reading

@@ -25,10 +25,10 @@ EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
 @typed.flag(
     "--exit-code",
     "says_by_code",
-    help="Exit with 0 continue, 10 stop, 11 rollback, 12 escalate.",
+    help="Exit with 0 (continue), 10 (stop), 11 (rollback) or 12 (escalate).",
 )
-@typed.flag("--go-on", help="Override the advice: the loop continues.")
-@typed.option("--reason", metavar="TEXT", help="Why it continues.")
+@typed.flag("--go-on", help="Override the advice and continue the loop.")
+@typed.option("--reason", metavar="TEXT", help="Why the loop continues.")
 @typed.flag("--explain", help="Show every reason and its confidence.")
 @with_recording
 def command(

@@ -37,10 +37,10 @@ def command() -> None:
 
 @command.command()
 @typed.option("--number", type=int, help="The iteration's number. [the next one]")
-@typed.option("--max-iterations", type=int, help="Limit of iterations.")
-@typed.option("--phase", metavar="ADDRESS", help="The phase it is for.")
+@typed.option("--max-iterations", type=int, help="Maximum number of iterations.")
+@typed.option("--phase", metavar="ADDRESS", help="The phase that it works on.")
 @typed.flag("--beyond-limit", help="Ignore the limit of iterations.")
-@typed.flag("--snapshot", "with_files", help="Save the files before it.")
+@typed.flag("--snapshot", "with_files", help="Save the files before it starts.")
 @options.with_params
 @context.with_recording
 def start(
@@ -161,7 +161,7 @@ def end(
     "--category",
     of=FAILURE_CATEGORIES,
     default="logic",
-    help="The kind of failure; the policy retries some. [logic]",
+    help="The kind of failure; determines whether it is retried. [logic]",
 )
 @context.UNTIL
 @context.with_recording

@@ -304,7 +304,7 @@ def files_lines(files: list[FileChange] | None) -> list[str]:
 
 
 @typed.command("list")
-@typed.number_option("--last", least=1, help="Only the newest ones.")
+@typed.number_option("--last", least=1, help="Show only the newest N.")
 @with_reading
 def command(last: int | None, reading: ReadOptions) -> None:
     """List iterations: class, score, tests, coverage, errors, cost, alerts and summary.

@@ -54,7 +54,7 @@ def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
             "commands",
             metavar="CMD",
             help="Run this after each iteration. Without a report, the figures in its last "
-            "line count, or else its exit status.",
+            "line are recorded, or else its exit status.",
         ),
         typed.flag(
             "--measure-build",
@@ -66,7 +66,7 @@ def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
             "--report",
             "reports",
             metavar="[FORMAT=]FILE",
-            help="Read metrics from its report; a pattern matches several files.",
+            help="Read metrics from its report; a pattern can match several files.",
         ),
         typed.flag("--no-measure", "measures_not", help="Stop measuring."),
         typed.option(
@@ -85,7 +85,7 @@ def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
         typed.number_option(
             "--rollbacks-max",
             least=0,
-            help=f"Limit of automatic rollbacks. [{ROLLBACKS_MAX}]",
+            help=f"Maximum number of automatic rollbacks. [{ROLLBACKS_MAX}]",
         ),
         typed.option(
             "--select/--no-select",

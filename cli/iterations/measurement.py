@@ -63,7 +63,7 @@ def describe(
 
 @typed.command()
 @typed.argument("number", metavar="N", type=click.IntRange(0))
-@typed.option("--reason", metavar="TEXT", required=True, help="Why it was wrong.")
+@typed.option("--reason", metavar="TEXT", required=True, help="The reason for retraction.")
 @with_recording
 def retract(number: int, reason: str, **given: Any) -> None:
     """Retract a wrong measurement: it no longer affects any judgement.
@@ -149,7 +149,7 @@ def measure(
 )
 @typed.option("--reason", metavar="TEXT", help="The reason.")
 @typed.option(
-    "--loop-id", metavar="ID", help="Names the loop, like ralph-001. [the sprint's id]"
+    "--loop-id", metavar="ID", help="The loop's name, like ralph-001. [the sprint's id]"
 )
 @with_metrics
 @with_capturing
@@ -175,7 +175,7 @@ def baseline(
     """
     if number is not None:
         if given_metrics or metrics_file or capturing or loop_id or is_written:
-            raise click.UsageError("--from requires --reason and no measurement")
+            raise click.UsageError("--from requires --reason and excludes measurements")
         record("iteration baseline", given, ReplaceBaseline(number, reason))
         return
     if reason is not None:
@@ -193,7 +193,7 @@ def _record_failure(run: Recording, command: measurement.FailMeasurement) -> Non
         outcome = run.following().handle_with(command, sprint_id=run.sprint_id)
         for event in outcome.events:
             what = described(event)
-            warn(f"recorded: {what}; `sprintlog iteration decide` asks a person then")
+            warn(f"recorded: {what}; `sprintlog iteration decide` then asks a person")
     finally:
         run.refresh()
 

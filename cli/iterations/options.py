@@ -68,7 +68,7 @@ def read_pairs(
     for pair in given:
         name, equals, value = pair.partition("=")
         if not equals or not name or name in found:
-            why = "is given twice" if name in found else "give NAME=VALUE"
+            why = "is given twice" if name in found else "must be NAME=VALUE"
             raise click.UsageError(f"--{option} {pair[:60]!r}: {why}")
         found[name] = read(value)
     return found
@@ -113,7 +113,7 @@ def with_capturing(function: Function) -> Function:
             "--report",
             "reports",
             metavar="[FORMAT=]FILE",
-            help="Read metrics from a tool's report; a pattern matches several files.",
+            help="Read metrics from a tool's report; a pattern can match several files.",
         ),
         typed.list_option(
             "--source",
@@ -126,7 +126,7 @@ def with_capturing(function: Function) -> Function:
             "runs",
             metavar="CMD",
             help="Run this in the work tree first, to write the reports. Without --report, "
-            "those at their usual places are read.",
+            "reports at their usual places are read.",
         ),
         typed.list_option(
             "--build",
@@ -141,13 +141,13 @@ def with_capturing(function: Function) -> Function:
             type=click.FloatRange(min=0, min_open=True),
             default=TIMEOUT_SECONDS,
             metavar="SECONDS",
-            help=f"Timeout of each of these. [{TIMEOUT_SECONDS:g}]",
+            help=f"Timeout of each of these commands. [{TIMEOUT_SECONDS:g}]",
         ),
         typed.list_option(
             "--env",
             "pass_on",
             metavar="NAME",
-            help="Pass another environment variable to them.",
+            help="Pass another environment variable to the commands.",
         ),
         typed.flag(
             "--measure",
@@ -178,7 +178,7 @@ def _from_file(asked: Capturing) -> Capturing:
     if not (found.keys() - {"pass_on"}):
         raise InvalidInputError(
             f"--measure: {settings.NAME} has no [measure]",
-            hint="write `[measure]` with `run` and `reports` into it",
+            hint="add `[measure]` with `run` and `reports` to the file",
         )
     seconds = settings.setting("measure.timeout")
     if seconds is not None and asked.timeout_seconds == TIMEOUT_SECONDS:
@@ -210,7 +210,7 @@ with_snapshot_options = typed.several(
         "patterns",
         setting="snapshot.include-ignored",
         metavar="PATTERN",
-        help="Include ignored files: paths from the root, with *, ? and **.",
+        help="Include ignored files that match this path; *, ? and ** are allowed.",
     ),
     typed.option(
         "--file-max",
@@ -218,14 +218,14 @@ with_snapshot_options = typed.several(
         default=FILE_MEBIBYTES_MAX,
         setting="snapshot.file-max",
         metavar="MIB",
-        help=f"Skip larger files. [{FILE_MEBIBYTES_MAX}]",
+        help=f"Skip files larger than MIB mebibytes. [{FILE_MEBIBYTES_MAX}]",
     ),
 )
 """The options that determine the content of a snapshot."""
 
 
 with_writing = typed.flag(
-    "--write", "is_written", help="Write metrics and report below .aiwg/ralph/LOOP/ too."
+    "--write", "is_written", help="Also write metrics and a report to .aiwg/ralph/LOOP/."
 )
 
 
@@ -258,7 +258,7 @@ with_output = typed.several(
         "--from",
         "source",
         metavar="FILE",
-        help="The agent's output or transcript; - is standard input.",
+        help="The agent's output or transcript; - for standard input.",
     ),
     typed.option(
         "--agent", type=AgentName(AGENTS), help="The agent. [detected from the output]"

@@ -59,7 +59,7 @@ def write_page(
 ) -> None:
     """Write a sprint's page; open it in the user's browser if requested."""
     if file.is_dir():
-        raise InvalidInputError(f"{file} is a folder; name a file", field="--html")
+        raise InvalidInputError(f"{file} is a folder; specify a file", field="--html")
     name = workspace.choose(reading.sprint_id)
     content = page_of(workspace, name, at=reading.at).encode()
     try:
@@ -89,7 +89,7 @@ def _open(file: Path) -> None:
 @typed.flag(
     "--write",
     "is_written",
-    help="Write the files under .aiwg/ralph/LOOP/ instead: of all iterations, or of one.",
+    help="Write the files under .aiwg/ralph/LOOP/ instead, for all iterations or for one.",
 )
 @typed.file_option("--html", "page", help="Write the whole report as one HTML page.")
 @typed.choice_option(
@@ -100,7 +100,7 @@ def _open(file: Path) -> None:
     "is_job_summary",
     help="Markdown with a timeline, for the summary of a CI job: at most 1 MiB.",
 )
-@typed.flag("--open", "opens", help="With --html: open it in the browser.")
+@typed.flag("--open", "opens", help="With --html: open the page in the browser.")
 @with_reading
 def command(
     point: str | None,
@@ -128,17 +128,17 @@ def command(
     sprintlog report --html night.html --open
     """
     if point is not None and is_selection:
-        raise click.UsageError("--selection is about all iterations: omit N")
+        raise click.UsageError("--selection covers all iterations: omit N")
     if is_written and reading.at is not None:
         raise click.UsageError("--write cannot be combined with --at")
     if opens and page is None:
         raise click.UsageError("--open requires --html FILE")
     forms = [page is not None, drawing is not None, is_job_summary]
     if sum([*forms, is_selection, is_written]) > 1:
-        said = "give one of --html, --svg, --markdown, --selection and --write"
+        said = "--html, --svg, --markdown, --selection and --write cannot be combined"
         raise click.UsageError(said)
     if any(forms) and point is not None:
-        raise click.UsageError("the page and the summary take no point: use --at")
+        raise click.UsageError("page and summary do not accept an iteration: use --at")
     if reading.as_json and (drawing is not None or is_job_summary):
         raise click.UsageError("--json cannot be combined with --svg or --markdown")
     number = None if point is None else _number(point)
@@ -167,7 +167,7 @@ def command(
 def _number(point: str) -> int:
     text = point.removeprefix("iter:")
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise InvalidInputError(f"invalid iteration {point[:60]!r}: give iter:N or N")
+        raise InvalidInputError(f"invalid iteration {point[:60]!r}: must be iter:N or N")
     return int(text)
 
 
@@ -212,7 +212,7 @@ def _print_selection(judged: Judged, *, as_json: bool) -> None:
     if data is None:
         raise NotFoundError(
             f"no output of sprint {judged.sprint.id} was selected",
-            hint="`sprintlog iteration select` selects one",
+            hint="use `sprintlog iteration select` to select one",
         )
     print_rendered(data, lambda: selection_markdown(data).encode(), as_json=as_json)
 

@@ -53,7 +53,7 @@ def command() -> None:
     "--progress-edits",
     of=("observe", "adopt", "refuse"),
     help="The reaction to an edit of PROGRESS.yaml: save a copy and overwrite it, adopt it "
-    "as events where possible, or reject commands until it is gone.",
+    "as events where possible, or reject commands until it is reverted.",
 )
 @typed.option(
     "--metric",
@@ -61,7 +61,7 @@ def command() -> None:
     help="Declare or change a custom metric: it is shown, and if it has a weight, it is "
     "part of the score.",
 )
-@typed.choice_option("--better", of=DIRECTIONS, help="The better values of the --metric.")
+@typed.choice_option("--better", of=DIRECTIONS, help="Which --metric values are better.")
 @typed.option(
     "--target",
     metavar="NUMBER",
@@ -111,7 +111,7 @@ def set_(
     if told is None:
         raise NotFoundError(
             f"--from-config: {settings.NAME} has no [rules]",
-            hint="`sprintlog config` shows its settings",
+            hint="run `sprintlog config` to show the settings",
         )
     named = tuple(pair for pair in weights if "=" in pair)
     weight = tuple(pair for pair in weights if "=" not in pair)
@@ -182,18 +182,18 @@ def _metric(
     said: dict[str, Any] = {} if better is None else {"better": better}
     for option, given in (("weight", weights), ("target", (target,) if target else ())):
         if len(given) > 1:
-            raise click.UsageError(f"--{option}: give one number")
+            raise click.UsageError(f"--{option}: must be one number")
         for text in given:
             is_none = text == "none" and option == "target"
             number = None if is_none else number_or_word(text)
             if isinstance(number, str):
-                raise click.UsageError(f"--{option} {text[:60]!r}: give a number")
+                raise click.UsageError(f"--{option} {text[:60]!r}: must be a number")
             said[option] = number
     if pointer is not None:
         said["pointer"] = None if pointer == "none" else pointer
     if name is None:
         if said:
-            raise click.UsageError(f"--{next(iter(said))}: give --metric NAME with it")
+            raise click.UsageError(f"--{next(iter(said))} requires --metric NAME")
         return {}
     return {name: said}
 
@@ -225,7 +225,7 @@ def _numbers(option: str, given: tuple[str, ...]) -> dict[str, float | None]:
         name, _, text = pair.partition("=")
         value = None if text == "none" and option == "threshold" else number_or_word(text)
         if isinstance(value, str) or name in found:
-            raise click.UsageError(f"--{option} {pair[:60]!r}: give NAME=NUMBER, once")
+            raise click.UsageError(f"--{option} {pair[:60]!r}: must be one NAME=NUMBER")
         found[name.replace("-", "_")] = value
     return found
 

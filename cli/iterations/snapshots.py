@@ -129,11 +129,11 @@ def _answer(outcome: Outcome, taken: TakenSnapshot, *, as_json: bool) -> None:
         output.print_json(told)
         return
     for one in told.left_out[:NAMED_MAX]:
-        output.print_text(f"left out: {one.path or 'all'}: {one.reason}")
+        output.print_text(f"skipped: {one.path or 'all'}: {one.reason}")
     if (more := len(told.left_out) - NAMED_MAX) > 0:
-        output.print_text(f"left out: {more} more")
+        output.print_text(f"skipped: {more} more")
     for names in told.collisions[:NAMED_MAX]:
-        output.print_text(f"the same but for case: {', '.join(names)}")
+        output.print_text(f"differ only in case: {', '.join(names)}")
     output.print_text(
         f"{output.counted(taken.files, 'file')}, {taken.bytes} bytes: snapshot "
         f"{taken.commit[:12]}  [position {told.position}, version {told.version}]"
@@ -168,7 +168,7 @@ def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) 
         return
     output.print_text(*(authored_lines(found) or ["no file differs"]))
     if found.files:
-        output.hint("for the changed lines add `--patch`")
+        output.hint("add `--patch` to see the changed lines")
 
 
 def compared(
@@ -232,8 +232,8 @@ def _check_paths(meant: Sequence[str], kept: Iterable[Snapshot]) -> None:
     for path in meant:
         if not any(x == path or x.startswith(f"{path}/") for x in files):
             raise InvalidInputError(
-                f"{path[:60]!r} is neither a snapshot nor a file of one; give iter:N, "
-                "start, best or snapshot:ID"
+                f"{path[:60]!r} is neither a snapshot nor a file in one; specify "
+                "iter:N, start, best or snapshot:ID"
             )
 
 
@@ -298,4 +298,4 @@ def show_files(number: int, with_files: bool, reading: ReadOptions) -> None:
         own = f"sprintlog show iteration {number} --files"
         more = "" if with_files else f"; its files: `{own}`"
         events = f"its events: `sprintlog log --iteration {number}`"
-        hint(f"{events}; its judgement: `sprintlog report {number}`{more}")
+        hint(f"{events}; use `sprintlog report {number}` to see its judgement{more}")

@@ -47,12 +47,10 @@ def goal_hint(judged: Judged) -> str | None:
         return None
     tests = "the test passes" if count == 1 else f"all {count} tests pass"
     if (leaf := sprint.plan.tree.open_leaf()) is not None:
-        return (
-            f"{tests} since iteration {since}; phase {leaf.address} comes before the goal"
-        )
+        return f"{tests} since iteration {since}; phase {leaf.address} precedes the goal"
     return (
-        f"{tests} since iteration {since}; if that is the goal: `sprintlog goal complete` "
-        "(otherwise the agent reports it)"
+        f"{tests} since iteration {since}; if that is the goal, run `sprintlog goal "
+        "complete` (unless the agent reports it)"
     )
 
 
@@ -94,7 +92,7 @@ def rules_said(sprint: Sprint) -> str | None:
     words += ["files kept"] if loop.keeps_files else []
     words += [_ON_REGRESSION[loop.on_regression]] if loop.measure is not None else []
     words += ["selects the best at its end"] if loop.selects else []
-    return f"{', '.join(words)}: kept for every run  (`sprintlog iteration rules show`)"
+    return f"{', '.join(words)}: applied to every run  (`sprintlog iteration rules show`)"
 
 
 BACK_SHOWN_MAX = 10
@@ -169,7 +167,7 @@ def way_back(judged: Judged) -> str | None:
         return None
     which = iteration_quality.as_the_best(judged, target)
     said = f" (those of iteration {target}, {which})" if which else ""
-    return f"`sprintlog rollback best --files` restores the best files{said}"
+    return f"run `sprintlog rollback best --files` to restore the best files{said}"
 
 
 def _alerts(judged: Judged) -> str:

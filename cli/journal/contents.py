@@ -62,7 +62,7 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
 
 
 @typed.command()
-@typed.option("--prd", metavar="PRD", help="The attempts at this PRD and their outcome.")
+@typed.option("--prd", metavar="PRD", help="Show this PRD's attempts and outcomes.")
 @with_point
 @with_json
 def status(prd: str | None, at: str | None, as_json: bool) -> None:
@@ -93,8 +93,8 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
 
 @typed.command()
 @typed.argument("words", nargs=-1, required=True)
-@typed.choice_option("--kind", of=KINDS, help="Only of this kind.")
-@typed.number_option("--limit", default=20, least=1, help="At most N. [20]")
+@typed.choice_option("--kind", of=KINDS, help="Only entries of this kind.")
+@typed.number_option("--limit", default=20, least=1, help="Print at most N results. [20]")
 @with_json
 def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) -> None:
     """Search learnings, observations and summaries for all of these words.
@@ -169,7 +169,7 @@ def _is_in_the_way(workspace: Workspace) -> bool:
     place = workspace.journal_place or PLACE
     is_there = not workspace.journal().exists and workspace.files.look(place).is_foreign
     if is_there:
-        warn(f"{place} already exists; `sprintlog import journal FILE` imports it")
+        warn(f"{place} already exists; use `sprintlog import journal FILE` to import it")
     return is_there
 
 
@@ -179,7 +179,7 @@ def _found(usual: list[Path]) -> Path | None:
     if len(found) > 1:
         raise RefusedError(
             f"several texts were found: {', '.join(map(str, found))}",
-            hint="name it: `sprintlog journal migrate FILE`",
+            hint="specify one: `sprintlog journal migrate FILE`",
             allowed=[str(path) for path in found],
         )
     return found[0] if found else None
@@ -199,7 +199,7 @@ def _is_wanted(
         return True
     warn(
         f"{source} is unchanged: the journal is open; "
-        "`sprintlog journal migrate FILE` imports it"
+        "use `sprintlog journal migrate FILE` to import the text"
     )
     return False
 
@@ -207,8 +207,8 @@ def _is_wanted(
 def _check_free(backup: Path) -> None:
     if backup.exists():
         raise RefusedError(
-            f"{backup}: already exists and would be replaced",
-            hint="move it away, then repeat this",
+            f"{backup} already exists and would be replaced",
+            hint="move it elsewhere, then repeat the command",
             file=str(backup),
         )
 

@@ -25,7 +25,7 @@ def entry_of(document: JournalDocument, entry_id: str) -> Entry:
     if (entry := document.entry(entry_id)) is None:
         raise NotFoundError(
             f"there is no entry {entry_id}",
-            hint="`sprintlog journal entry list` lists them",
+            hint="use `sprintlog journal entry list` to list entries",
             entry=entry_id,
         )
     return entry
@@ -68,7 +68,7 @@ def command() -> None:
     help="What happened, in one line.",
 )
 @typed.option(
-    "--iteration", type=int, metavar="N", help="Its number in this PRD, from 1. [next]"
+    "--iteration", type=int, metavar="N", help="Iteration number in the PRD, from 1. [next]"
 )
 @typed.option("--duration", type=float, default=0, metavar="SECONDS", help="Its duration.")
 @typed.list_option(
@@ -82,17 +82,17 @@ def command() -> None:
 @typed.list_option("--file", "files", metavar="PATH", help="A file it changed.")
 @typed.list_option("--commit", "commits", metavar="SHA", help="A commit it made.")
 @typed.option("--retry-count", type=int, metavar="N", help="Number of retries.")
-@typed.option("--previous-failure", metavar="TEXT", help="Why the iteration before failed.")
+@typed.option("--previous-failure", metavar="TEXT", help="Why the last iteration failed.")
 @typed.choice_option(
     "--recovery-action", of=parts.RECOVERY_ACTIONS, help="An action taken."
 )
 @typed.option("--guidance", metavar="TEXT", help="Advice for this iteration.")
-@typed.list_option("--dependency", "dependencies", metavar="PRD", help="Completed before.")
+@typed.list_option("--dependency", "dependencies", metavar="PRD", help="A completed PRD.")
 @typed.option(
-    "--blocker-verified/--blocker-unverified", default=None, help="Whether it was checked."
+    "--blocker-verified/--blocker-unverified", default=None, help="Whether it was verified."
 )
 @typed.option(
-    "--blocker-valid/--blocker-invalid", default=None, help="Whether it really blocks."
+    "--blocker-valid/--blocker-invalid", default=None, help="Whether the blocker is real."
 )
 @with_envelope
 def record(
@@ -133,9 +133,9 @@ def record(
 
 
 @command.command("list")
-@typed.option("--prd", metavar="PRD", help="Only of this PRD.")
-@typed.choice_option("--status", of=parts.STATUSES, help="Only those that ended so.")
-@typed.number_option("--last", least=1, help="Only the last N.")
+@typed.option("--prd", metavar="PRD", help="Only entries of this PRD.")
+@typed.choice_option("--status", of=parts.STATUSES, help="Only entries with this outcome.")
+@typed.number_option("--last", least=1, help="Only the last N entries.")
 @with_point
 @with_json
 def list_(
@@ -184,10 +184,10 @@ def show(entry_id: str, at: str | None, as_json: bool) -> None:
 
 
 @command.command()
-@typed.option("--last", type=int, metavar="N", help="Only of the last N entries.")
-@typed.option("--prd", metavar="PRD", help="Only of this PRD, all of its iterations.")
+@typed.option("--last", type=int, metavar="N", help="Only those in the last N entries.")
+@typed.option("--prd", metavar="PRD", help="Only those of this PRD's iterations.")
 @typed.choice_option(
-    "--type", "type_", of=parts.OBSERVATION_TYPES, help="Only of this type."
+    "--type", "type_", of=parts.OBSERVATION_TYPES, help="Only observations of this type."
 )
 @with_point
 @with_json
@@ -199,7 +199,7 @@ def observations(
     Example: sprintlog journal entry observations --type blocker
     """
     if last is not None and prd is not None:
-        raise click.UsageError("give --last or --prd")
+        raise click.UsageError("--last and --prd cannot be combined")
     with open_workspace() as workspace:
         document = workspace.document(at=at)
     if prd is not None:

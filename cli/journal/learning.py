@@ -31,11 +31,13 @@ def command() -> None:
 @command.command()
 @typed.argument("content")
 @typed.choice_option(
-    "--type", "type_", of=parts.LEARNING_TYPES, required=True, help="Its kind."
+    "--type", "type_", of=parts.LEARNING_TYPES, required=True, help="The type."
 )
 @typed.option("--context", default="", metavar="TEXT", help="Where it applies.")
-@typed.option("--prd", default="", metavar="PRD", help="Its source. [the PRD of --from]")
-@typed.option("--from", "entry_id", default="", metavar="ENTRY", help="Its entry.")
+@typed.option(
+    "--prd", default="", metavar="PRD", help="The source PRD. [the PRD of --from]"
+)
+@typed.option("--from", "entry_id", default="", metavar="ENTRY", help="The source entry.")
 @typed.number_option(
     "--observation",
     least=1,
@@ -63,7 +65,7 @@ def add(
             entry = workspace.document().entry(entry_id)
         prd = entry.prd_id if entry is not None else entry_id
     if not prd:
-        raise click.UsageError("missing origin: give --from ENTRY or --prd PRD")
+        raise click.UsageError("missing origin: specify --from ENTRY or --prd PRD")
     learning = Learning(
         type=type_,
         content=content,
@@ -76,8 +78,8 @@ def add(
 
 
 @command.command("list")
-@typed.choice_option("--type", "type_", of=parts.LEARNING_TYPES, help="Only of this type.")
-@typed.flag("--all", "with_retired", help="Include retired ones.")
+@typed.choice_option("--type", "type_", of=parts.LEARNING_TYPES, help="Only this type.")
+@typed.flag("--all", "with_retired", help="Include retired learnings.")
 @with_point
 @with_json
 def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) -> None:
@@ -117,7 +119,7 @@ def show(learning_id: str, at: str | None, as_json: bool) -> None:
     if learning is None:
         raise NotFoundError(
             f"there is no learning {learning_id}",
-            hint="`sprintlog journal learning list --all` lists them",
+            hint="use `sprintlog journal learning list --all` to list learnings",
             learning=learning_id,
         )
     if as_json:
@@ -142,7 +144,7 @@ def use(learning_id: str, prd_id: str, **given: Any) -> None:
 
 @command.command()
 @typed.argument("learning_id", metavar="LEARNING")
-@typed.option("--reason", metavar="TEXT", help="Why it no longer holds.")
+@typed.option("--reason", metavar="TEXT", help="Why the learning is no longer valid.")
 @with_envelope
 def retire(learning_id: str, reason: str | None, **given: Any) -> None:
     """Retire a learning; it remains readable.
@@ -154,7 +156,7 @@ def retire(learning_id: str, reason: str | None, **given: Any) -> None:
 
 @command.command()
 @typed.argument("entry_id", metavar="ENTRY")
-@typed.flag("--add", "adds", help="Add them instead of only showing them.")
+@typed.flag("--add", "adds", help="Add the learnings instead of only showing them.")
 @with_envelope
 def extract(entry_id: str, adds: bool, **given: Any) -> None:
     """Suggest learnings from entries about documentation or architecture.

@@ -23,19 +23,23 @@ def command() -> None:
 
 @command.command()
 @typed.argument("name")
-@typed.choice_option("--type", of=parts.PATTERN_TYPES, required=True, help="Its kind.")
+@typed.choice_option("--type", of=parts.PATTERN_TYPES, required=True, help="The type.")
 @typed.option(
     "--description",
     may_be_empty=True,
     default="",
     metavar="TEXT",
-    help="A description, with its use.",
+    help="The pattern and when to use it.",
 )
-@typed.list_option("--example", "examples", metavar="TEXT", help="A path, or code.")
+@typed.list_option("--example", "examples", metavar="TEXT", help="A path or code.")
 @typed.option(
-    "--prd", "source_prd_id", default="", metavar="PRD", help="The PRD of its discovery."
+    "--prd",
+    "source_prd_id",
+    default="",
+    metavar="PRD",
+    help="The PRD in which it was found.",
 )
-@typed.choice_option("--confidence", of=parts.CONFIDENCES, help="The confidence in it.")
+@typed.choice_option("--confidence", of=parts.CONFIDENCES, help="How certain it is.")
 @with_envelope
 @packed(Pattern, _GIVEN, "pattern")
 def add(pattern: Pattern, confidence: str | None, **given: Any) -> None:
@@ -49,7 +53,7 @@ def add(pattern: Pattern, confidence: str | None, **given: Any) -> None:
 
 
 @command.command("list")
-@typed.choice_option("--type", "type_", of=parts.PATTERN_TYPES, help="Only of this type.")
+@typed.choice_option("--type", "type_", of=parts.PATTERN_TYPES, help="Only this type.")
 @with_point
 @with_json
 def list_(type_: str | None, at: str | None, as_json: bool) -> None:

@@ -20,8 +20,8 @@ QUERY_ROWS_MAX = 10_000
 """The maximum number of rows available through pages; a more specific query returns fewer.
 """
 
-_A_PERSON = "a person starts or decides this: say so, with `why` and `hint`"
-_THE_LOOP = "the loop that runs this sprint does it; there is nothing for you to do now"
+_A_PERSON = "a person must start or decide this: report that, with `why` and `hint`"
+_THE_LOOP = "the loop that runs this sprint does this; no action is required from you now"
 HOW = {
     "start": "the sprint has not begun: a person types `sprintlog sprint start`",
     "work": "do what `prompt` says; `report` when you begin, and how it ended",
@@ -103,7 +103,7 @@ def history(workspace: Workspace, given: AskHistory, caller: Caller) -> str:
     wanted = _known(known)
     if unknown := [key for key in wanted if key not in takes]:
         told = ", ".join(key for key in known if key in takes) or "none of these"
-        raise InvalidInputError(f"{given.question} takes {told}", field=unknown[0])
+        raise InvalidInputError(f"{given.question} accepts {told}", field=unknown[0])
     found = _asked(workspace, command, {"sprint": name, **wanted})
     head = {key: _event(value) for key, value in found.items() if key != parts}
     page = AnswerPage(head, parts, [_event(one) for one in found.get(parts, ())])

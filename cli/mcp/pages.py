@@ -87,8 +87,8 @@ def _start(page: AnswerPage, question: object, cursor: str | None) -> int:
     start = _read(cursor)
     if start > len(page.parts) or cursor != _cursor(start, question, _before(page, start)):
         raise RefusedError(
-            "cursor: it belongs to another question, or earlier pages have changed",
-            hint="ask again without the cursor",
+            "cursor: the cursor belongs to another question, or earlier pages have changed",
+            hint="repeat the call without the cursor",
             field="cursor",
         )
     return start

@@ -14,8 +14,8 @@ from . import answers, arguments, reports
 from .caller import Caller
 from .pages import ANSWER_BYTES_MAX, plain
 
-_PHASE = "like build/step-1; without it the current one"
-_KEY = "a repeated call with it records nothing more"
+_PHASE = "such as build/step-1; by default the current one"
+_KEY = "repeating a call with the same key records nothing"
 
 
 class Tool(NamedTuple):
@@ -133,7 +133,7 @@ def call(name: str, given: Any, caller: Caller) -> Answered:
         known = {tool.name: tool for tool in offered(reads_only=caller.served.reads_only)}
         if (tool := known.get(name)) is None:
             listed = ", ".join(known)
-            raise NotFoundError(f"there is no tool {name[:40]!r} here; there are: {listed}")
+            raise NotFoundError(f"there is no tool {name[:40]!r}; available: {listed}")
         read = arguments.read(given, tool.takes)
         read = mask_all(read) if tool.writes else read
         with caller.served.open() as workspace:

@@ -87,7 +87,7 @@ class Listener:
             connected.close()
             return
         if len(self._connections) >= CLIENTS_MAX:
-            said = f"there are {CLIENTS_MAX} clients already"
+            said = f"the limit of {CLIENTS_MAX} clients is reached"
             with suppress(OSError):
                 connected.sendall(json_line(failure(None, INVALID_REQUEST, said)))
             connected.close()

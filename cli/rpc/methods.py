@@ -65,7 +65,7 @@ def _initialize(
     log: ResidentLog, given: params.Initialize, asking: Asking
 ) -> params.Initialized:
     if given.protocol != PROTOCOL:
-        said = f"{given.protocol} is not known here; there is {PROTOCOL}"
+        said = f"protocol {given.protocol} is not supported; supported: {PROTOCOL}"
         raise InvalidInputError(said, field="params.protocol")
     if given.actor is not None:
         asking.actor = asking.host.check_actor(given.actor)

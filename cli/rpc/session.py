@@ -25,16 +25,16 @@ CALLS_MAX = 4
 """The maximum number of simultaneous processes; further calls wait."""
 SUBSCRIPTIONS_MAX = 16
 LOOK_SECONDS = 0.2
-NO_PROCESS = "a socket starts no process: whoever reached it could start any"
-ON_PIPES = "`sprintlog rpc` does it on its pipes, and the command itself as typed"
+NO_PROCESS = "no process is started over a socket: any client could start any process"
+ON_PIPES = "use `sprintlog rpc` over pipes, or run the command itself"
 _DEFECTS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError),
     *(TypeError, ValueError),
 )
 """Errors caused by defects in sprintlog; they are returned to the client."""
 _IN_DOUBT = (
-    "this is a defect of sprintlog; `sprintlog log` shows whether it was recorded, and "
-    "the same key records it once"
+    "this is a bug in sprintlog; `sprintlog log` shows whether the request was "
+    "recorded, and the same key records it only once"
 )
 _ANSWERED = (
     frames.FailedRequestError,
@@ -98,7 +98,7 @@ class ClientSession:
         method = METHODS.get(request.method)
         if method is None:
             known = ", ".join(methods_for(self._asking))
-            said = f"there is no method {request.method[:60]!r}; there are: {known}"
+            said = f"there is no method {request.method[:60]!r}; available: {known}"
             raise frames.FailedRequestError(frames.UNKNOWN_METHOD, said)
         try:
             given = converted(request.params, method.takes, field="params")
@@ -141,7 +141,7 @@ class ClientSession:
             if self._waiting.setdefault(request.id, asked) is asked:
                 return
         asked.close()
-        said = "id: another request with it is not answered yet"
+        said = "id: another request with this id is pending"
         raise frames.FailedRequestError(frames.INVALID_REQUEST, said)
 
     def _hand_over(self, asked: AskedRequest) -> None:
@@ -207,15 +207,15 @@ class ClientSession:
 
     def _check_is_wanted(self, asked: AskedRequest) -> None:
         if asked.is_cancelled or self._is_over:
-            raise frames.FailedRequestError(frames.CANCELLED, "cancelled before it began")
+            raise frames.FailedRequestError(frames.CANCELLED, "cancelled before the start")
 
     def _follow(self, log: ResidentLog, params: Follow) -> Following:
         if len(self._subscriptions) >= SUBSCRIPTIONS_MAX:
-            raise RefusedError(f"there are {SUBSCRIPTIONS_MAX} subscriptions already")
+            raise RefusedError(f"the limit of {SUBSCRIPTIONS_MAX} subscriptions is reached")
         head = log.workspace().log.head().position
         after = head if params.after is None else params.after
         if after > head:
-            said = f"the log ends at position {head}: another one has taken its place"
+            said = f"the log ends at position {head}: the log was replaced"
             raise InvalidInputError(said, field="after")
         self._numbers += 1
         subscription = Subscription(self._numbers, stream=params.stream, tell=self._tell)

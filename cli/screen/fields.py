@@ -24,7 +24,7 @@ def read(command: str, text: str) -> Tree:
     names = [name.strip() for name in text.split(",")]
     parts = [part for name in names for part in name.split(".")]
     if len(names) > NAMES_MAX or not all(parts):
-        raise InvalidInputError(f"{text[:60]!r}: give names like a,b.c", field="--fields")
+        raise InvalidInputError(f"{text[:60]!r}: use names such as a,b.c", field="--fields")
     kinds = ANSWERS.get(command, RECORDED)
     tree: Tree = {}
     whole = {tuple(name.split(".")) for name in names}

@@ -140,7 +140,7 @@ class SettingsFile:
         """Return the error for an untrusted value."""
         return RefusedError(
             f"{self.path}: {self._named(key)} is not trusted",
-            hint="check it with `sprintlog config`, then `sprintlog config --trust`",
+            hint="review it with `sprintlog config`, then run `sprintlog config --trust`",
             file=str(self.path),
             field=key,
         )
@@ -181,7 +181,7 @@ class SettingsFile:
             if table not in TABLES:
                 raise self._unknown(table, TABLES)
             if not isinstance(content, dict):
-                raise self.wrong(table, "a table belongs here")
+                raise self.wrong(table, "must be a table")
             known = [key.partition(".")[2] for key in KEYS if key.startswith(f"{table}.")]
             for name, value in content.items():
                 if name not in known:
@@ -227,14 +227,14 @@ def read_settings(held: int, path: Path, *, in_project: bool) -> SettingsFile | 
     if own is None:
         return None
     if not isinstance(own, dict):
-        raise InvalidInputError(f"{_IN_PROJECT}: a table belongs here", file=str(path))
+        raise InvalidInputError(f"{_IN_PROJECT}: must be a table", file=str(path))
     return SettingsFile(path, text, own, _IN_PROJECT)
 
 
 def unreadable(path: str, error: OSError) -> InvalidInputError:
     """Return the error for a file that could not be opened."""
     if os.path.islink(path):
-        return InvalidInputError("is a link, and links are not followed", file=path)
+        return InvalidInputError("is a symbolic link, which is not followed", file=path)
     return InvalidInputError(f"cannot be read: {error.strerror}", file=path)
 
 

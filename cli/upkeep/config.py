@@ -56,8 +56,8 @@ def command(key: str | None, trusts: bool, as_json: bool) -> None:
 def _trust(found: SettingsFile | None) -> None:
     if found is None:
         raise NotFoundError(
-            f"there is no {settings.NAME} in this work tree, and no [tool.sprintlog]",
-            hint="nothing has to be trusted",
+            f"this work tree has neither {settings.NAME} nor [tool.sprintlog]",
+            hint="no settings require trust",
         )
     for name in found.needs_trust:
         # Malformed values cannot be trusted.
@@ -103,5 +103,7 @@ def _unknown(key: str) -> None:
     meant = closest(key, KEYS)
     raise NotFoundError(
         f"there is no key {key[:60]!r}",
-        hint=f"did you mean `{meant}`?" if meant else "`sprintlog config` lists them",
+        hint=f"did you mean `{meant}`?"
+        if meant
+        else "run `sprintlog config` to list the keys",
     )

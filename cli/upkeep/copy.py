@@ -48,8 +48,8 @@ def command(source: str, target: str, as_json: bool) -> None:
     if said:
         raise RefusedError(
             f"{target} is up to date, but still contains the text of "
-            f"{counted(said, 'event')} that {source} erased since",
-            hint="copy it to a new place, and remove this one",
+            f"{counted(said, 'event')} that {source} has since erased",
+            hint="copy the log to a new place, and remove this copy",
             file=target,
         )
     head = done.head.hash.hex()
@@ -79,7 +79,7 @@ def _target(named: str) -> Iterator[Log]:
         if not is_served(named) and Path(named).exists():
             raise RefusedError(
                 f"{named} exists but contains no log",
-                hint="name a new folder, or a folder with a log",
+                hint="specify a new folder or a folder that contains a log",
                 file=named,
             ) from None
     is_elsewhere = is_served(named) or _is_of_extension(named)

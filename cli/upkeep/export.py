@@ -83,7 +83,7 @@ class Sent(NamedTuple):
             return 0
         found = next(log.read(after=kept.position - 1, until=kept.position), None)
         if found is None or found.hash.hex() != kept.hash:
-            raise self._refused("is about another log")
+            raise self._refused("belongs to another log")
         return kept.position
 
     def keep(self, head: Head) -> None:
@@ -97,7 +97,7 @@ class Sent(NamedTuple):
     def _refused(self, problem: str) -> RefusedError:
         return RefusedError(
             f"{self.file} {problem}",
-            hint="remove it to send all again",
+            hint="remove the file to send all events again",
             file=str(self.file),
         )
 
@@ -145,7 +145,7 @@ def send(
                         left_out += _left_out(answer)
                 keep(one.head)
                 place = one.head.position
-    said = f"{target.name}: {counted(number, 'message')} taken, up to event {place}"
+    said = f"{target.name}: {counted(number, 'message')} accepted, up to event {place}"
     print_answer(LogSent(target.name, number, place, left_out), [said], as_json=as_json)
 
 
@@ -176,7 +176,10 @@ def _left_out(answer: bytes) -> int:
     """Return the number of spans that an endpoint rejected, and print the reason."""
     count, why = spans_left_out(answer)
     if count or why:
-        warn(f"{counted(count, 'span')} rejected there: {why[: delivery.SAID_CHARS_MAX]}")
+        warn(
+            f"{counted(count, 'span')} rejected by the endpoint: "
+            f"{why[: delivery.SAID_CHARS_MAX]}"
+        )
     return count
 
 
@@ -189,8 +192,8 @@ def _given(
         return {"Content-Type": "application/json", **more}, None
     if not environment.get(SECRET):
         raise InvalidInputError(
-            f"missing secret of the webhook: set {SECRET}",
-            hint="`echo whsec_$(openssl rand -base64 24)` makes one",
+            f"the webhook secret is missing: set {SECRET}",
+            hint="run `echo whsec_$(openssl rand -base64 24)` to create a secret",
         )
     return {"Content-Type": formats.CONTENT_TYPE}, delivery.key_of(environment[SECRET])
 
@@ -203,7 +206,7 @@ def _headers_in(said: str) -> dict[str, str]:
         name, value = name.strip(), unquote(value.strip())
         is_name = name.isascii() and name.replace("-", "").isalnum()
         if not equals or not is_name or not value.isascii() or not value.isprintable():
-            raise InvalidInputError(f"{HEADERS} is not name=value,name=value")
+            raise InvalidInputError(f"{HEADERS} must have the form name=value,name=value")
         found[name] = value
     return found
 
@@ -219,14 +222,14 @@ FORMATS = (LOG, *EVENTS, OPENMETRICS)
 
 
 @typed.command("export")
-@typed.file_option("--out", help="A new file. [standard output]")
+@typed.file_option("--out", help="Write to a new file. [standard output]")
 @typed.option("--sprint", "sprint_id", metavar="ID", help="Only the events of this sprint.")
 @typed.choice_option(
     "--format",
     "format_",
     of=FORMATS,
     default=LOG,
-    help="`log`, or the format of another tool. [log]",
+    help="The format: `log`, or another tool's format. [log]",
 )
 @typed.option(
     "--otlp-endpoint",
@@ -239,7 +242,7 @@ FORMATS = (LOG, *EVENTS, OPENMETRICS)
     help="Send each new event, signed with SPRINTLOG_WEBHOOK_SECRET.",
 )
 @typed.flag(
-    "--with-content", help="In another format, include text: prompts, outputs, reasons."
+    "--with-content", help="In other formats, include text: prompts, outputs, reasons."
 )
 @with_json
 def command(
@@ -269,7 +272,7 @@ def command(
     if address and not is_alone:
         raise click.UsageError("an address cannot be combined with other outputs")
     if not address and with_content and format_ in (LOG, OPENMETRICS):
-        told = "is always whole" if format_ == LOG else "holds figures alone"
+        told = "is always complete" if format_ == LOG else "contains only figures"
         raise click.UsageError(f"--format {format_} {told}: omit --with-content")
     with open_workspace() as workspace:
         name = None if sprint_id is None else workspace.choose(sprint_id)
@@ -335,7 +338,7 @@ def _new_file(path: Path) -> Iterator[IO[bytes]]:
     """Yield a file that appears under its name once it is complete and on disk."""
     if os.path.lexists(path):
         raise RefusedError(
-            f"{path} exists: an export is never written over anything", file=str(path)
+            f"{path} already exists: an export never overwrites a file", file=str(path)
         )
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:

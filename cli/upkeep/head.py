@@ -17,12 +17,12 @@ from ..output import print_answer
 
 
 @typed.command("head")
-@typed.flag("--sign", help="Sign it like `ssh-keygen -Y sign`.")
+@typed.flag("--sign", help="Sign the head as `ssh-keygen -Y sign` does.")
 @typed.file_option(
     "--key", help="The private key, or the public key if ssh-agent has the private key."
 )
 @typed.file_option("--out", help="The output file. With --sign: [HEAD.txt]")
-@typed.flag("--trailer", help="Print it as a trailer for a commit.")
+@typed.flag("--trailer", help="Print the head as a trailer for a commit.")
 @with_json
 def command(
     sign: bool, key: Path | None, out: Path | None, trailer: bool, as_json: bool
@@ -38,8 +38,8 @@ def command(
     """
     if sign and key is None:
         raise InvalidInputError(
-            "--sign needs a key",
-            hint="--key ~/.ssh/id_ed25519, or the .pub of one that your agent has",
+            "--sign requires a key",
+            hint="pass --key ~/.ssh/id_ed25519, or the .pub file of a key in ssh-agent",
         )
     file = out or (Path("HEAD.txt") if sign else None)
     signature = None

@@ -39,7 +39,9 @@ def _age(
     if value is None:
         return None
     if (match := _AGE.fullmatch(value)) is None:
-        raise click.UsageError(f"--older-than {value[:40]!r}: give an age like 30d or 12h")
+        raise click.UsageError(
+            f"--older-than {value[:40]!r}: must be an age like 30d or 12h"
+        )
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
@@ -57,11 +59,11 @@ def _age(
     "age",
     metavar="AGE",
     callback=_age,
-    help="Only older data: 30d, 12h, 90m, 4w; also removes the copies for queries.",
+    help="Remove only data older than 30d, 12h, 90m or 4w; also removes query copies.",
 )
 @typed.flag(
     "--sessions",
-    help="Erase the content of agents' tool calls, not snapshots; with --older-than.",
+    help="Erase the content of agents' tool calls, not snapshots; requires --older-than.",
 )
 @typed.flag("--dry-run", help="Show what would be removed; change nothing.")
 @with_recording
@@ -163,7 +165,7 @@ def prune_sessions(
         if not said:
             raise
         # The erasure is recorded; only the disk space is not freed.
-        warn(f"the file of the log is as long as before: {error.message}")
+        warn(f"the log file did not shrink: {error.message}")
         if error.hint:
             hint(error.hint)
     if said:

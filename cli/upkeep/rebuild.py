@@ -24,7 +24,7 @@ FINE = ("same", "written", "imported", "elsewhere")
 
 
 @typed.command("rebuild")
-@typed.flag("--check", help="Only compare; exit 4 when a file differs.")
+@typed.flag("--check", help="Only compare; exit with 4 if a file differs.")
 @with_sprint
 @with_json
 def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
@@ -43,7 +43,7 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
             print_text("there is no sprint in this log yet")
     if check and any(state not in FINE for state in states):
         if not as_json:
-            warn("`sprintlog rebuild` writes the files again")
+            warn("run `sprintlog rebuild` to write the files again")
         sys.exit(INTEGRITY)
 
 

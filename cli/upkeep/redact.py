@@ -41,7 +41,7 @@ def _ranges(
         match = _RANGE.fullmatch(text)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 0 < first <= last:
-            raise click.UsageError(f"{text[:40]!r}: give a position like 12, or 12-20")
+            raise click.UsageError(f"{text[:40]!r}: must be a position like 12, or 12-20")
         found.append((first, last))
     return tuple(found)
 
@@ -50,12 +50,12 @@ def _ranges(
 @typed.argument("positions", nargs=-1, callback=_ranges, metavar="[POSITION]...")
 @typed.option("--stream", metavar="STREAM", help="Only events of this stream.")
 @typed.option("--session", metavar="SESSION", help="Only events of this session.")
-@typed.option("--since", metavar="TIME", callback=HAPPENED, help="Only since then.")
-@typed.option("--until", metavar="TIME", callback=HAPPENED, help="Only until then.")
+@typed.option("--since", metavar="TIME", callback=HAPPENED, help="Only events since then.")
+@typed.option("--until", metavar="TIME", callback=HAPPENED, help="Only events until then.")
 @typed.option(
-    "--text", metavar="TEXT", help="Events with this text; - reads it from stdin."
+    "--text", metavar="TEXT", help="Only events with this text; - reads it from stdin."
 )
-@typed.option("--pattern", metavar="REGEX", help="Events matching a pattern.")
+@typed.option("--pattern", metavar="REGEX", help="Only events that match this pattern.")
 @typed.option(
     "--reason", required=True, metavar="TEXT", help="The reason, which is recorded."
 )
@@ -186,6 +186,6 @@ def _answer(done: RedactionDone, *, as_json: bool) -> None:
 
 def _tell(left: list[UnreachedPlace]) -> None:
     for one in left:
-        warn(f"not reached: {one.where}: {one.why}")
+        warn(f"not erased: {one.where}: {one.why}")
         if one.command:
             hint(f"`{one.command}`")

@@ -11,7 +11,7 @@ from ..output import INTEGRITY, counted, counting, hint, print_answer, visible
 
 @typed.command("scan")
 @typed.option(
-    "--since", metavar="TIME", callback=HAPPENED, help="Only events that happened since."
+    "--since", metavar="TIME", callback=HAPPENED, help="Only events since this time."
 )
 @with_json
 def command(since: str | None, as_json: bool) -> None:

@@ -42,7 +42,7 @@ def command(what: str, name: tuple[str, ...]) -> None:
     Example: sprintlog schema progress > progress.schema.json
     """
     if name and what != "answers":
-        raise click.UsageError(f"NAME requires answers, not {what}")
+        raise click.UsageError(f"NAME can be used only with answers, not {what}")
     if what == "answers":
         print_document(answers_schema(name))
         return
@@ -87,7 +87,7 @@ def answers_schema(name: tuple[str, ...]) -> dict[str, object]:
     if name and (found is None or is_alone):
         raise NotFoundError(
             f"there is no command {' '.join(name)[:60]!r}",
-            hint="name a command in full, like `sprintlog schema answers gate show`",
+            hint="specify the full command, as in `sprintlog schema answers gate show`",
         )
     return schemas_of_answers(" ".join(name) or None)
 

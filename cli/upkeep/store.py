@@ -65,7 +65,7 @@ def import_(file: Path, as_json: bool) -> None:
         done = import_log(workspace, lines, file=name, progress=counting("events imported"))
     for stream, found in (*done.files.items(), (JOURNAL, done.journal)):
         if found is not None and found.problem:
-            warn(f"{stream}: {found.problem}; it was not changed")
+            warn(f"{stream}: {found.problem}; the file was not changed")
     position, head, sprints = done.head.position, done.head.hash.hex(), len(done.files)
     counts = counted(position, "event"), counted(sprints, "sprint")
     said = ", ".join((*counts, f"head {head[:16]}"))

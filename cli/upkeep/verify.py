@@ -39,21 +39,19 @@ TONES = {"damage": BAD, "drift": ATTENTION, "remark": None}
 @typed.flag("--full", help="Also read every byte of the snapshots.")
 @typed.flag("--quick", help="Only the newest events; trust checkpoints.")
 @typed.option(
-    "--expect-head",
-    metavar="POSITION:HASH",
-    help="A head saved elsewhere, which the log must contain.",
+    "--expect-head", metavar="POSITION:HASH", help="Require the log to contain this head."
 )
 @typed.file_option(
     "--head",
     "head_file",
-    help="A file of `verify head`; with --allowed-signers, also check its signature.",
+    help="Compare with a file from `verify head`; --allowed-signers checks its signature.",
 )
 @typed.file_option(
     "--allowed-signers",
     "signers",
     help="The accepted keys, in the allowed_signers format of ssh-keygen.",
 )
-@typed.file_option("--proof", help="Only check a file of `verify prove`; requires no log.")
+@typed.file_option("--proof", help="Check only a file from `verify prove`; needs no log.")
 @typed.flag("--git", "by_git", help="Also compare the heads in commits.")
 @typed.flag(
     "--determinism",
@@ -136,7 +134,7 @@ def _parse_head(text: str | None) -> Head | None:
     match = re.fullmatch(r"(\d{1,18}):([0-9a-f]{64})", text, re.ASCII)
     if not match or match[1].startswith("0"):
         raise click.UsageError(
-            "--expect-head: give POSITION:HASH, 64 hexadecimal digits, as --json answers"
+            "--expect-head: must be POSITION:HASH with 64 hex digits, as in --json output"
         )
     return Head(int(match[1]), bytes.fromhex(match[2]))
 
@@ -193,7 +191,7 @@ def findings_of_git(workspace: Workspace) -> Iterator[Finding]:
     count, wrong = proofs.witnessed(workspace)
     is_one = count == 1
     output.note(
-        f"{output.counted(count, 'head')} {'is' if is_one else 'are'} named by commits"
+        f"{output.counted(count, 'head')} {'is' if is_one else 'are'} recorded in commits"
     )
     for commit, what in wrong:
         yield Finding("damage", f"commit {commit[:12]}", what)
@@ -218,9 +216,9 @@ def check_proof(file: Path, signers: Path | None, *, as_json: bool) -> None:
         problems=problems,
     )
     lines = [f"damage  {file}: {problem}" for problem in problems]
-    signed = f", signed by {who}" if who else ", by a head that nobody was asked about"
+    signed = f", signed by {who}" if who else ", by a head with an unchecked signature"
     if not problems:
-        erased = ", whose words were erased" if proofs.is_erased(proof) else ""
+        erased = ", whose text was erased" if proofs.is_erased(proof) else ""
         lines.append(f"proved: position {position}{erased}{signed}")
     output.print_answer(answer, lines, as_json=as_json)
     if problems:
@@ -229,7 +227,7 @@ def check_proof(file: Path, signers: Path | None, *, as_json: bool) -> None:
 
 def _signed_by(proof: proofs.Proof, signers: Path) -> str:
     if proof.signature is None:
-        raise RefusedError("its head is not signed")
+        raise RefusedError("the proof's head is not signed")
     with tempfile.NamedTemporaryFile(prefix="sprintlog-sig-") as file:
         file.write(proof.signature.encode())
         file.flush()

@@ -128,13 +128,13 @@ def wanted(
     found = {name: text.strip() for name, text in given.items() if text.strip()}
     for name, text in found.items():
         if name not in known:
-            raise InvalidInputError("is not a field of this form", field=name[:40])
+            raise InvalidInputError("is not a field in this form", field=name[:40])
         if len(text) > TEXT_CHARS_MAX:
             said = f"has {len(text)} characters, more than {TEXT_CHARS_MAX}"
             raise InvalidInputError(said, field=name)
         choices = known[name].choices
         if choices and text not in choices:
-            raise InvalidInputError(f"give one of {', '.join(choices)}", field=name)
+            raise InvalidInputError(f"must be one of {', '.join(choices)}", field=name)
     for field in action.fields:
         if field.is_needed and field.name not in found:
             raise InvalidInputError("is required", field=field.name)

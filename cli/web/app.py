@@ -190,7 +190,7 @@ class Server:
                 said = msgspec.json.encode(line).decode()
                 yield ServerSentEvent(said, id=str(line.position))
         except FellBehindError:
-            self.tell("a page is too slow, and is let go")
+            self.tell("disconnected a page that was too slow")
 
     # --- Writing ----------------------------------------------------------------
     async def act(self, request: Request) -> Response:
@@ -231,7 +231,7 @@ class Server:
                 text, errors="strict", max_num_fields=PARAMETERS_MAX, separator="&"
             )
         except ValueError as error:
-            raise errors.InvalidInputError("is not a form", field="body") from error
+            raise errors.InvalidInputError("is not a valid form", field="body") from error
         given = dict(pairs)
         if not is_same(given.pop("form", ""), self.form_token):
             raise HTTPException(403, "the form is not from this server")
@@ -307,10 +307,10 @@ def _parameters(request: Request, *takes: str) -> dict[str, str]:
     pairs = request.query_params.multi_items()
     given = dict(pairs)
     if len(given) != len(pairs) or len(pairs) > PARAMETERS_MAX:
-        raise errors.InvalidInputError("give each parameter once", field="query")
+        raise errors.InvalidInputError("pass each parameter only once", field="query")
     for name in given:
         if takes and name not in takes:
-            said = f"is unknown; there are: {', '.join(takes)}"
+            said = f"is unknown; allowed: {', '.join(takes)}"
             raise errors.InvalidInputError(said, field=name[:40])
     return given
 

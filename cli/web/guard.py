@@ -27,7 +27,7 @@ from sprintlog.pages import LivePages
 NAME = "serve.token"
 _BYTES_MAX = 100
 _FORM = re.compile(r"[A-Za-z0-9_-]{43}\n?")
-_NEW = "`sprintlog serve --new-token` makes another one"
+_NEW = "run `sprintlog serve --new-token` to create a new token"
 
 
 def kept_token(folder: Path, *, is_new: bool = False) -> str:
@@ -67,13 +67,13 @@ def _read(path: Path) -> str:
             raise InvalidInputError("is not a regular file", file=str(path), hint=_NEW)
         if found.st_uid != os.geteuid() or found.st_mode & 0o077:
             raise InvalidInputError(
-                f"others may read it (mode {stat.S_IMODE(found.st_mode):o})",
+                f"other users can read it (mode {stat.S_IMODE(found.st_mode):o})",
                 file=str(path),
                 hint=_NEW,
             )
         text = file.read(_BYTES_MAX).decode("ascii", "replace")
     if _FORM.fullmatch(text) is None:
-        raise InvalidInputError("holds no token", file=str(path), hint=_NEW)
+        raise InvalidInputError("contains no token", file=str(path), hint=_NEW)
     return text.rstrip("\n")
 
 

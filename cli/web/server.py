@@ -32,9 +32,9 @@ def bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         said = f"cannot listen on {host}, port {port}: {error.strerror}"
-        raise RefusedError(said, hint="`sprintlog serve --port 0` takes a free one") from (
-            error
-        )
+        raise RefusedError(
+            said, hint="run `sprintlog serve --port 0` to use a free port"
+        ) from (error)
     except OverflowError as error:
         listening.close()
         raise RefusedError(f"invalid port {port}") from error

@@ -40,12 +40,11 @@ def _pass_over(tag: str | None, **given: Any) -> None:
 @typed.option(
     "--stream",
     metavar="sprint/ID",
-    help="The stream; the journal has its own events. [the only sprint]",
+    help="The stream to append to; the journal has its own events. [the only sprint]",
 )
 @typed.option("--data", metavar="JSON", default="{}", help="The event's fields.")
 @typed.flag(
-    "--observed",
-    help="Reported by another tool: record it regardless of the rules, marked.",
+    "--observed", help="Record and mark another tool's event, regardless of the rules."
 )
 @with_recording
 @doing_when_off(_pass_over)
@@ -162,7 +161,7 @@ class _InputLine(NamedTuple):
             )
         if extra := [name for name in given if name not in FIELDS]:
             raise InvalidInputError(
-                f"there is no such field; allowed: {', '.join(FIELDS)}",
+                f"unknown field; allowed: {', '.join(FIELDS)}",
                 line=self.number,
                 field=str(extra[0])[:60],
             )
@@ -184,7 +183,7 @@ def _lines(descriptor: int) -> Iterator[bytes | None]:
         *lines, pending = pending.split(b"\n")
         yield from lines
         if len(pending) > LINE_BYTES_MAX:
-            raise InvalidInputError(f"a line is longer than {LINE_BYTES_MAX} bytes")
+            raise InvalidInputError(f"a line exceeds {LINE_BYTES_MAX} bytes")
     if pending:
         yield pending
 

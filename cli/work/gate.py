@@ -30,7 +30,7 @@ from ..output import GATE_FAILED, note, print_error, print_json, print_text, tab
 from ..record import answer_and_refresh, recording, refresh
 
 PHASE = typed.option(
-    "--phase", metavar="ADDRESS", help="Whose gate. [the one the pointer waits for]"
+    "--phase", metavar="ADDRESS", help="The gate's phase. [the one the pointer waits for]"
 )
 
 
@@ -92,19 +92,21 @@ def run(
 
 
 @command.command()
-@typed.option("--exit-code", required=True, type=click.IntRange(0, 255), help="Its code.")
+@typed.option(
+    "--exit-code", required=True, type=click.IntRange(0, 255), help="The exit code."
+)
 @typed.option(
     "--output-file",
     type=click.Path(path_type=Path, allow_dash=True),
-    help="A file with its output; - for standard input.",
+    help="A file with the output; - for standard input.",
 )
 @PHASE
-@typed.flag("--timed-out", help="It was terminated at its timeout.")
+@typed.flag("--timed-out", help="The gate was terminated at its timeout.")
 @typed.option(
-    "--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="Its duration."
+    "--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="The duration."
 )
 @typed.number_option(
-    "--attempt", least=1, help="Which attempt it was: recorded once. [next]"
+    "--attempt", least=1, help="The attempt's number; each is recorded once. [next]"
 )
 @with_recording
 def record(
@@ -234,10 +236,10 @@ def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
     most = answer.attempts_max
     attempt = f"attempt {checked.attempt} of at most {most}"
     if checked.attempt == most:
-        attempt = f"attempt {most}, the last one"
+        attempt = f"attempt {most}, the last"
     if checked.left_behind:
         left = checked.left_behind
-        warn(f"processes left running by the gate of {checked.phase} were ended: {left}")
+        warn(f"processes left running by the gate of {checked.phase} were stopped: {left}")
     node = outcome.sprint.plan.tree.find(checked.phase)
     if answer.status == PASSED:
         others = "".join(f", {x.type}" for x in answer.events[1:])
@@ -250,7 +252,7 @@ def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
         return
     how = f"exit code {checked.exit_code}"
     if checked.timed_out:
-        how = "it ran into its time limit"
+        how = "timed out"
     told = answer.repair_prompt or gates.failure_text(
         gate_of(node) if node else GatePolicy(None, None),
         phase=checked.phase,
@@ -260,9 +262,9 @@ def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
         output=checked.output,
     )
     print_text(*told.split("\n"))
-    hint = "repair it, then `sprintlog gate run`; stdout has the prompt for the repair"
+    hint = "fix it, then run `sprintlog gate run`; stdout contains the repair prompt"
     if answer.status == BLOCKED:
-        hint = "`sprintlog sprint resume --by NAME --why TEXT`, then run it again"
+        hint = "run `sprintlog sprint resume --by NAME --why TEXT`, then run the gate again"
     blocked = ", blocked" if answer.status == BLOCKED else ""
     message = f"the gate of {checked.phase} failed: {how} ({attempt}{blocked})"
     print_error(SprintlogError(message, hint=hint), as_json=False)

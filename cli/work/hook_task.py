@@ -25,14 +25,14 @@ TAKEN = {
 @typed.command("hook-task")
 @typed.argument("status", type=typed.Choice(STATUSES))
 @typed.argument("hook_id", metavar="HOOK")
-@typed.option("--iteration", type=int, help="Its iteration. [the latest]")
-@typed.option("--pid", type=int, help="With spawned or running: the process.")
+@typed.option("--iteration", type=int, help="The hook's iteration. [the latest]")
+@typed.option("--pid", type=int, help="With spawned or running: the process id.")
 @typed.option(
     "--transcript",
     metavar="PATH",
-    help="With spawned: its output. [transcripts/iter-N-HOOK.jsonl]",
+    help="With spawned: the file with its output. [transcripts/iter-N-HOOK.jsonl]",
 )
-@typed.flag("--again", help="With spawned: its previous process is gone.")
+@typed.flag("--again", help="With spawned: its previous process has ended.")
 @typed.option("--error", metavar="TEXT", help="With failed: what went wrong.")
 @with_recording
 def command(status: str, hook_id: str, iteration: int | None, **given: Any) -> None:

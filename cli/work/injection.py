@@ -57,16 +57,16 @@ with_position = typed.option(
     default=AFTER_CURRENT,
     metavar="WHERE",
     callback=_position,
-    help="after-current, before:ADDRESS, after:ADDRESS, end-of-phase[:ADDRESS] (last in "
-    "that phase, or in the current one) or end-of-workflow (last of all). [after-current]",
+    help="The position: after-current, before:ADDRESS, after:ADDRESS, "
+    "end-of-phase[:ADDRESS] (last in that phase, or in the current one) or end-of-workflow "
+    "(last of all). [after-current]",
 )
 
 
 with_workflow = typed.several(
-    typed.option("--workflow", metavar="NAME", help="All phases of a workflow."),
+    typed.option("--workflow", metavar="NAME", help="Add all phases of a workflow."),
     typed.folder_option(
-        "--workflows",
-        help="The folder of workflows. [the nearest .claude/workflows upwards]",
+        "--workflows", help="The folder of workflows. [the nearest .claude/workflows above]"
     ),
 )
 """The options for a complete workflow: its name, and the folder that contains it."""
@@ -77,12 +77,12 @@ def with_injection(*more: Decorator) -> Decorator:
     return typed.several(
         typed.option("--prompt", metavar="TEXT", help="The prompt."),
         typed.option(
-            "--prompt-file", metavar="FILE", help="A file with the prompt, - for stdin."
+            "--prompt-file", metavar="FILE", help="A file with the prompt; - for stdin."
         ),
-        typed.option("--id", "identity", metavar="ID", help="Its id. [a new one]"),
+        typed.option("--id", "identity", metavar="ID", help="The id. [a new one]"),
         typed.choice_option("--model", of=MODELS, help="The model to execute it."),
         typed.file_option(
-            "--file", help="Several at once, in the format of a plan; YAML or JSON."
+            "--file", help="Add several from a file, in the format of a plan; YAML or JSON."
         ),
         *more,
         typed.option(
@@ -122,9 +122,9 @@ def _check_usage(given: Chosen, key: str) -> None:
     chosen = [way for way in WAYS if given.get(way) is not None]
     if len(chosen) != 1:
         ways = "--prompt, --prompt-file, --file" + ", --workflow" * ("workflow" in given)
-        raise click.UsageError(f"give one of {ways}")
+        raise click.UsageError(f"specify exactly one of {ways}")
     if given["prefix"] is not None and given["identity"] is not None:
-        raise click.UsageError("give --id or --prefix, not both")
+        raise click.UsageError("--id and --prefix cannot be combined")
     if given.get("workflows") is not None and chosen != ["workflow"]:
         raise click.UsageError("--workflows requires --workflow")
     said = [option for name, option in OF_ONE_PROMPT.items() if given.get(name)]
@@ -179,7 +179,7 @@ def named(error: RefusedError, coming: Coming, key: str) -> RefusedError:
 
 @typed.command("inject")
 @with_injection(
-    typed.flag("--break", "breaks", help="Pause the sprint after it."), with_workflow
+    typed.flag("--break", "breaks", help="Pause the sprint afterwards."), with_workflow
 )
 def command(**given: Any) -> None:
     """Insert phases into the plan of a running sprint; the pointer does not move.

@@ -13,7 +13,7 @@ from ..prompt_option import prompt_file_in, with_prompt_file
 from ..screen import times
 from ..stops import reason_lines
 
-BEGUN = "it was started: hand the prompt to an agent, record how it ended"
+BEGUN = "the work has started: pass the prompt to an agent, then record the outcome"
 """The instruction for a phase that is already in progress."""
 
 

@@ -11,7 +11,7 @@ from ..record import record
 
 @typed.command("note")
 @typed.argument("text")
-@typed.option("--phase", metavar="ADDRESS", help="Its subject. [the sprint]")
+@typed.option("--phase", metavar="ADDRESS", help="The subject of the note. [the sprint]")
 @with_recording
 def command(text: str, phase: str | None, **given: Any) -> None:
     """Add a note for readers of the log; the state does not change.

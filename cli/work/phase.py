@@ -33,7 +33,7 @@ def command() -> None:
 
 @command.command()
 @with_phase
-@typed.choice_option("--model", of=MODELS, help="The executing model.")
+@typed.choice_option("--model", of=MODELS, help="The model to execute it.")
 def start(phase: str | None, model: str | None, **given: Any) -> None:
     """Start a leaf.
 
@@ -69,7 +69,7 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     "--category",
     of=FAILURE_CATEGORIES,
     default="logic",
-    help="Determines whether it is retried. [logic]",
+    help="The kind of failure; determines whether it is retried. [logic]",
 )
 @UNTIL
 def fail(
@@ -96,7 +96,7 @@ def fail(
 
 @command.command()
 @with_phase
-@typed.option("--reason", required=True, metavar="TEXT", help="Why it is stuck.")
+@typed.option("--reason", required=True, metavar="TEXT", help="Why the phase is blocked.")
 def block(phase: str | None, reason: str, **given: Any) -> None:
     """Mark a leaf as blocked, and the sprint with it.
 

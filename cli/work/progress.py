@@ -113,7 +113,7 @@ def warn_of_file(workspace: Workspace, sprint: Sprint) -> None:
     with suppress(SprintlogError):
         seen = workspace.files.look(path)
         if seen.content is None:
-            warn(f"{path} is missing: `sprintlog rebuild` writes it again")
+            warn(f"{path} is missing: run `sprintlog rebuild` to write it again")
         elif seen.is_foreign and file.check(sprint).state == "edited":
             also = "`sprintlog adopt` records the edit, `sprintlog rebuild` discards it"
             warn(f"{path} was edited by hand: {also}")

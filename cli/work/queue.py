@@ -110,21 +110,21 @@ def command() -> None:
 @command.command()
 @typed.argument("title", required=False, metavar="[TITLE]")
 @typed.option(
-    "--description", may_be_empty=True, metavar="TEXT", help="The details. [the title]"
+    "--description", may_be_empty=True, metavar="TEXT", help="Details. [the title]"
 )
-@typed.choice_option("--priority", of=PRIORITIES, help="Its urgency. [medium]")
-@typed.choice_option("--type", of=REQUEST_TYPES, help="Its type. [improvement]")
-@typed.option("--id", "identity", metavar="ID", help="Its id. [req-N, the next number]")
+@typed.choice_option("--priority", of=PRIORITIES, help="The priority. [medium]")
+@typed.choice_option("--type", of=REQUEST_TYPES, help="The type. [improvement]")
+@typed.option("--id", "identity", metavar="ID", help="The id. [req-N, the next number]")
 @typed.option(
     "--discovered-in",
     metavar="PATH",
     help="The location, such as 'build > login > check'. [the pointer]",
 )
-@typed.option("--context", metavar="JSON", help="A JSON object, stored unchanged.")
+@typed.option("--context", metavar="JSON", help="A JSON object to store unchanged.")
 @typed.option(
     "--file",
     metavar="FILE",
-    help="Several at once: a JSON array, or one object a line; - for stdin.",
+    help="Add several from a file: a JSON array, or one object per line; - for stdin.",
 )
 @with_recording
 def add(title: str | None, file: str | None, context: str | None, **given: Any) -> None:
@@ -146,9 +146,11 @@ def add(title: str | None, file: str | None, context: str | None, **given: Any) 
 
 
 @command.command("list")
-@typed.choice_option("--status", of=REQUEST_STATUSES, multiple=True, help="Only these.")
-@typed.choice_option("--priority", of=PRIORITIES, multiple=True, help="Only these.")
-@typed.choice_option("--type", of=REQUEST_TYPES, multiple=True, help="Only these.")
+@typed.choice_option(
+    "--status", of=REQUEST_STATUSES, multiple=True, help="Only this state."
+)
+@typed.choice_option("--priority", of=PRIORITIES, multiple=True, help="Only this priority.")
+@typed.choice_option("--type", of=REQUEST_TYPES, multiple=True, help="Only this type.")
 @with_reading
 def list_(reading: ReadOptions, **wanted: tuple[str, ...]) -> None:
     """List the requests in the order in which they were recorded.
@@ -222,7 +224,7 @@ def _line(said: RequestHistory) -> str:
         by = f" by rule {said.rule}" if said.rule else ""
         what = f"{said.decision}{by}: {said.reasoning}"
     elif said.type == RequestReturned.type:
-        what = f"came back, {said.until} was reached"
+        what = f"pending again: {said.until} was reached"
     elif said.type == RequestReopened.type:
         what = f"reopened: {said.reason}"
     voided = "" if said.in_force else "  (rolled back)"

@@ -73,11 +73,11 @@ REASONING = typed.option("--reasoning", required=True, metavar="TEXT", help="The
 @REQUEST
 @REASONING
 @typed.option("--prompt", metavar="TEXT", help="The prompt. [title and description]")
-@typed.option("--id-prefix", metavar="TEXT", help="Make ids from it. [fix-ID]")
+@typed.option("--id-prefix", metavar="TEXT", help="Derive ids from this prefix. [fix-ID]")
 @typed.choice_option("--model", of=MODELS, help="The model to execute it.")
 @with_workflow
 @with_position
-@typed.flag("--dry-run", help="Show the result, record nothing.")
+@typed.flag("--dry-run", help="Show the result without recording it.")
 @with_recording
 def approve(
     request: str,
@@ -147,7 +147,7 @@ def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> No
 @REQUEST
 @REASONING
 @typed.choice_option(
-    "--until", of=DEFERRALS, required=True, help="When it becomes pending again."
+    "--until", of=DEFERRALS, required=True, help="When the request becomes pending again."
 )
 @with_recording
 def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
@@ -191,9 +191,9 @@ def reopen(request: str, reason: str, **given: Any) -> None:
 
 
 @typed.command()
-@typed.flag("--auto", help="Let rules decide. Required.")
-@typed.file_option("--rules", help="Other rules than sprintlog's own; YAML or JSON.")
-@typed.flag("--dry-run", help="Show the decisions, record nothing.")
+@typed.flag("--auto", help="Let rules decide; required.")
+@typed.file_option("--rules", help="Use other rules than sprintlog's; YAML or JSON.")
+@typed.flag("--dry-run", help="Show the decisions without recording them.")
 @with_recording
 def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
     """Apply rules to all pending requests in one append.
@@ -233,7 +233,7 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
 def _who_decided(options: Options) -> None:
     """Print a hint that the decision is recorded without a person's name."""
     if options.actor == UNNAMED[0] and not options.as_json:
-        hint("`--actor operator:NAME` names the person; this decision has none")
+        hint("use `--actor operator:NAME` to name the person; this decision names nobody")
 
 
 def ruling_row(ruling: Ruling) -> list[str]:

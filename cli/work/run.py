@@ -49,7 +49,7 @@ class MisplacedOptionError(click.UsageError):
     def __init__(self, name: str, word: str, context: click.Context) -> None:
         super().__init__(f"{name} is an option of run and must precede {word}", context)
         self.hint = (
-            f"`sprintlog run {name} … -- {word} …`; after `--`, all words belong to {word}"
+            f"`sprintlog run {name} … -- {word} …`; all words after `--` belong to {word}"
         )
 
 
@@ -98,8 +98,8 @@ class RunCommand(typed.TypedCommand):
     "--stop-on-request",
     "stops_on_request",
     of=PRIORITIES,
-    help="Stop immediately, not at the end, for an undecided request of this priority or "
-    "higher.",
+    help="Stop immediately, not only at the end, for an undecided request of this "
+    "priority or higher.",
 )
 @typed.option(
     "--rest",
@@ -115,9 +115,9 @@ class RunCommand(typed.TypedCommand):
     "--fallback",
     setting="agent.fallback",
     metavar="CMD",
-    help="While a limit prevents COMMAND, hand the prompts to this command.",
+    help="While a limit blocks COMMAND, pass the prompts to this command.",
 )
-@typed.flag("--no-wait", help="End instead of waiting for a retry.")
+@typed.flag("--no-wait", help="Exit instead of waiting for a retry.")
 @with_run_budgets
 @typed.flag("--dry-run", help="Show the next action and the budgets; change nothing.")
 @typed.option(
@@ -125,9 +125,9 @@ class RunCommand(typed.TypedCommand):
     envvar="SPRINTLOG_ACTOR",
     default="runtime",
     metavar="WHO",
-    help="runtime, agent:… or operator:…. [SPRINTLOG_ACTOR; runtime]",
+    help="The actor: runtime, agent:… or operator:…. [SPRINTLOG_ACTOR; runtime]",
 )
-@typed.flag("--no-mask", help="Record secrets in texts unmasked.")
+@typed.flag("--no-mask", help="Do not mask secrets in recorded texts.")
 @with_sprint
 @with_json
 def command(
@@ -290,13 +290,13 @@ def _agent_meant(typed: tuple[str, ...]) -> tuple[str, ...]:
         # Exit status 0 would mean that the sprint is completed.
         raise errors.RefusedError(
             f"nothing can be run: {off}",
-            hint=f"`{settings.OFF}=0 sprintlog run` records anyway",
+            hint=f"use `{settings.OFF}=0 sprintlog run` to record anyway",
         )
     agent = typed or tuple(settings.setting("agent.command") or ())
     if not agent:
         raise click.UsageError(
-            "missing agent command: give `run -- COMMAND`, or `agent.command` "
-            f"in {settings.NAME}"
+            "missing agent command: use `run -- COMMAND`, or set "
+            f"`agent.command` in {settings.NAME}"
         )
     _check_exists(agent[0], "give what hands a prompt to your agent, after `--`")
     return agent

@@ -161,7 +161,7 @@ def with_rules(
         if measure is None:
             raise RefusedError(
                 f"agent.measure: {settings.NAME} has no [measure]",
-                hint="write `[measure]` with `run` and `reports` into it",
+                hint="add `[measure]` with `run` and `reports` to the file",
             )
     change = options.change_of(judged, measure)
     loop = loop_rules(workspace.sprint(sprint_id))
@@ -182,5 +182,5 @@ def _check(judged: options.JudgingOptions, loop: LoopRules) -> None:
         named = "--on-regression" if judged.on_regression else "--select"
         raise RefusedError(
             f"{named} requires --measure",
-            hint="`sprintlog run --measure CMD --report FILE -- COMMAND`",
+            hint="use `sprintlog run --measure CMD --report FILE -- COMMAND`",
         )

@@ -16,7 +16,7 @@ from ..output import print_text
     "is_short",
     help="Print one line for a shell prompt; print nothing without a sprint.",
 )
-@typed.flag("--watch", "is_watched", help="Show it again after each change, until Ctrl-C.")
+@typed.flag("--watch", "is_watched", help="Update after each change, until Ctrl-C.")
 @typed.flag("-v", "--verbose", help="Show more than 15 lines.")
 @with_reading
 def command(is_short: bool, is_watched: bool, verbose: bool, reading: ReadOptions) -> None:

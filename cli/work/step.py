@@ -34,7 +34,7 @@ def inject_(**given: Any) -> None:
 
 @command.command()
 @typed.option("--prompt", required=True, metavar="TEXT", help="The task.")
-@typed.option("--id", "step", metavar="ID", help="Its id. [step-N, never used before]")
+@typed.option("--id", "step", metavar="ID", help="The id. [step-N, never used before]")
 @with_recording
 def add(prompt: str, step: str | None, **given: Any) -> None:
     """Add a step towards the goal of a sprint in Ralph mode.
@@ -46,7 +46,7 @@ def add(prompt: str, step: str | None, **given: Any) -> None:
 
 @command.command()
 @typed.argument("step", metavar="ID")
-@typed.choice_option("--status", of=DYNAMIC_STEP_STATUSES, help="Its status.")
+@typed.choice_option("--status", of=DYNAMIC_STEP_STATUSES, help="The step's status.")
 @typed.option("--prompt", metavar="TEXT", help="The new task.")
 @with_recording
 def update(step: str, status: str | None, prompt: str | None, **given: Any) -> None:

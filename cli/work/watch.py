@@ -25,7 +25,7 @@ def watch(workspace: Workspace, lines: Callable[[], Iterable[str]]) -> None:
     """Show lines until Ctrl-C, and refresh them whenever the log has grown."""
     if not sys.stdout.isatty() or is_dumb():
         raise click.UsageError(
-            "--watch requires a terminal; `sprintlog log --follow --json` is for scripts"
+            "--watch requires a terminal; use `sprintlog log --follow --json` in scripts"
         )
     _write(f"{_HIDE}{_TOP}{_REST}")
     try:

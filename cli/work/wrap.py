@@ -18,7 +18,7 @@ from ..wrapping.start import wrap as run
 )
 @typed.flag(
     "--snapshot",
-    help="Save the files at its end, and before the very first run; before the first run "
+    help="Save the files at the end, and before the very first run; before the first run "
     "of another sprint, use `sprintlog iteration snapshot`.",
 )
 @typed.option(
@@ -36,11 +36,11 @@ from ..wrapping.start import wrap as run
     "--report",
     "reports",
     metavar="[FORMAT=]FILE",
-    help="Read metrics from a report of --measure, such as JUnit; it may fail then.",
+    help="Read metrics from a report of --measure, such as JUnit; it may then fail.",
 )
-@typed.flag("--wait", help="At a limit, wait until it has expired before ending.")
+@typed.flag("--wait", help="At a limit, wait until it has expired before exiting.")
 @typed.flag("--state-files", help="Write PROGRESS.yaml into the work tree.")
-@typed.flag("--no-mask", help="Record secrets unmasked.")
+@typed.flag("--no-mask", help="Do not mask secrets.")
 @typed.argument("command", metavar="[--] COMMAND...", nargs=-1, type=click.UNPROCESSED)
 def command(**given: Any) -> None:
     """Run a command unchanged and record it as an iteration.

@@ -29,5 +29,5 @@ def wait_after_wrap(sprint_id: str | None) -> int:
     except InterruptedBySignal as signal:
         return signal.number
     if last is not None and last.do == STOP:
-        note(f"{chosen}: a person is needed: {last.why}")
+        note(f"{chosen} needs a person: {last.why}")
     return 0

@@ -131,7 +131,7 @@ def begin_sprint(workspace: Workspace, tell: Tell, *, actor: str, at: str) -> st
     name = wrap.sprint_for(
         workspace, None, place=None, actor=actor, at=at, max_iterations=limit
     )
-    tell(f"sprint {name} begins, with a limit of {limit} iterations")
+    tell(f"started sprint {name} with a limit of {limit} iterations")
     return name
 
 
@@ -188,7 +188,8 @@ class _Recorded:
         answer, activity = self._heard.understood(code)
         if (problem := self._heard.problem) is not None:
             self._tell(
-                f"its output was not understood: {type(problem).__name__}: {problem}"
+                f"the command's output was not understood: {type(problem).__name__}: "
+                f"{problem}"
             )
         wrapped = wrap.Wrapped(
             " ".join(self._asked.command),
@@ -269,8 +270,8 @@ class _Recorded:
                 # The command is already running and may have changed the files that were
                 # read last.
                 self._tell(
-                    "the files before this run are not kept: that took too long; "
-                    "`sprintlog iteration snapshot` before the next run saves them"
+                    "the files before this run were not saved: saving took too "
+                    "long; run `sprintlog iteration snapshot` before the next run"
                 )
             waiting.end()
             return late
@@ -284,7 +285,7 @@ class _Recorded:
                 is_late=is_late,
             )
         except (SprintlogError, OSError) as error:
-            self._tell(f"the files before this run are not kept: {error}")
+            self._tell(f"the files before this run were not saved: {error}")
         waiting.end()
         return files, wall_clock()
 
@@ -331,10 +332,10 @@ class _Recorded:
                 try:
                     taken, event_for = held.enter_context(keeping)
                 except (SprintlogError, OSError) as error:
-                    self._tell(f"the files are not kept: {error}")
+                    self._tell(f"the files were not saved: {error}")
                 else:
                     if self._is_over():
-                        self._tell("the files are not kept: that took too long")
+                        self._tell("the files were not saved: saving took too long")
                     else:
                         decide = with_snapshot(ended, event_for)
                         report_left(taken, self._tell)
@@ -379,8 +380,8 @@ class _Recorded:
             and found.metrics.keys() == {"build_status"}
         ):
             self._tell(
-                f"{command}: no figures such as 9/10 in the last line of its output, so "
-                "only its exit status is recorded"
+                f"{command}: no figures such as 9/10 in the last line of output: only "
+                "the exit status is recorded"
             )
         self._workspace.handle_with(sprint_id, found, actor=self._actor, observed=True)
 

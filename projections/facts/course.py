@@ -304,7 +304,7 @@ class EventStory:
         for phase in list(self._phases):
             self._close(phase, at, OPEN)
         there = self._times[event.to - 1] if 0 < event.to <= len(self._times) else at
-        about = f"version {version} went back to version {event.to}"
+        about = f"version {version} rolled back to version {event.to}"
         about += f": {event.reason}" if event.reason else ""
         self._returns.append(Return(at, there, about, version))
 

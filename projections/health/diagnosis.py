@@ -79,7 +79,7 @@ def _log(findings: Findings) -> Check:
 def _git(findings: Findings) -> Check:
     folder = quoted(findings.here.folder)
     if findings.tracked:
-        found = "git tracks the log: it is not used, since a pull could bring another"
+        found = "git tracks the log: the log is not used, because a pull could replace it"
         return Check("git", WARNING, found, f"`git rm -r --cached {folder}`")
     if findings.ignored is False:
         found = "git does not ignore the log: `git add` would track it"
@@ -91,21 +91,21 @@ def _git(findings: Findings) -> Check:
 
 
 def _file_system(findings: Findings) -> Check:
-    hint = "SPRINTLOG_DIR can name a folder on a local disk, where recording is faster"
+    hint = "set SPRINTLOG_DIR to a folder on a local disk for faster recording"
     if findings.chosen.wal:
         return Check("file-system", OK, findings.chosen.reason)
     return Check("file-system", NOTE, findings.chosen.reason, hint)
 
 
 def _journal_mode(findings: Findings) -> Check:
-    chosen = f"{_NAMES[findings.chosen.wal]} is chosen, because {findings.chosen.reason}"
+    chosen = f"{_NAMES[findings.chosen.wal]} was chosen because {findings.chosen.reason}"
     if findings.wal is None:
         found = f"unknown; {chosen}"
         return Check("journal-mode", NOTE, found, SEE_CHAIN)
     found = f"{_NAMES[findings.wal]} is used; {chosen}"
     if findings.wal == findings.chosen.wal:
         return Check("journal-mode", OK, found)
-    hint = "end every sprintlog process, then `sprintlog status` changes it"
+    hint = "stop every sprintlog process, then run `sprintlog status` to change the mode"
     # A rollback journal is safe anywhere; a write-ahead log may corrupt silently.
     return Check("journal-mode", WARNING if findings.wal else NOTE, found, hint)
 
@@ -115,7 +115,7 @@ def _sqlite(findings: Findings) -> Check:
     if not has_wal_reset_bug(findings.sqlite):
         return Check("sqlite", OK, f"{version}, without the WAL-reset bug")
     found = f"{version}, which has the WAL-reset bug; sprintlog works around it"
-    hint = "let no other program write to log.db, or use SQLite 3.51.3 or newer"
+    hint = "do not let other programs write to log.db, or use SQLite 3.51.3 or newer"
     return Check("sqlite", NOTE, found, hint)
 
 
@@ -126,31 +126,33 @@ def _versions(here: Here) -> Check:
 
 def _schema(findings: Findings) -> Check:
     known = findings.schema_known
-    found = f"{findings.schema}, and {known} is the newest this sprintlog knows"
+    found = f"{findings.schema}; this sprintlog uses {known}"
     if findings.schema is None:
-        return Check("schema", NOTE, "the database does not say", SEE_CHAIN)
+        return Check("schema", NOTE, "the database does not state its version", SEE_CHAIN)
     if findings.schema > known:
         hint = f"upgrade sprintlog; if it is the newest, the header is damaged: {RESCUE}"
         return Check("schema", PROBLEM, found, hint)
     if findings.schema < known:
-        return Check("schema", NOTE, found, "`sprintlog status` carries it over")
+        return Check(
+            "schema", NOTE, found, "run `sprintlog status` to upgrade the database"
+        )
     return Check("schema", OK, str(known))
 
 
 def _litestream(findings: Findings) -> Check | None:
     if not findings.litestream:
         return None
-    found = f"Litestream copies the log, or did: its {', '.join(findings.litestream)}"
-    hint = "after `litestream restore`, `sprintlog verify` checks what came back"
+    found = f"Litestream has replicated the log: found {', '.join(findings.litestream)}"
+    hint = "after `litestream restore`, run `sprintlog verify` to check the restored log"
     return Check("litestream", NOTE, found, hint)
 
 
 def _permissions(here: Here) -> Check:
     open_files = [file for file in here.files if file.mode & 0o077]
     if not open_files:
-        return Check("permissions", OK, "nobody else may read or write the log")
+        return Check("permissions", OK, "no other user can read or write the log")
     modes = _some([f"{file.path} is {file.mode:04o}" for file in open_files])
-    found = f"others may read or write it: {modes}"
+    found = f"other users can read or write the log: {modes}"
     hint = f"`chmod -R go= {quoted(here.folder)}`"
     return Check("permissions", WARNING, found, hint)
 
@@ -159,8 +161,10 @@ def _owner(here: Here) -> Check:
     others = [file for file in here.files if file.owner != here.user]
     if here.above_of_another and not others:
         folder = here.above_of_another
-        found = f"{folder} belongs to another user, who could put a log there"
-        hint = f"if you trust them, list {here.folder} as a safe folder; else move the log"
+        found = f"{folder} belongs to another user, who could create a log there"
+        hint = (
+            f"if you trust the user, list {here.folder} as a safe folder; else move the log"
+        )
         return Check("owner", WARNING, found, hint)
     if not others:
         return Check("owner", OK, f"user {here.user}, as this process")
@@ -173,25 +177,25 @@ def _hard_links(here: Here) -> Check:
     linked = [file.path for file in here.files if file.links > 1]
     if not linked:
         return Check("hard-links", OK, "every file has one name")
-    found = f"with a second name, which is locked apart: {_some(linked)}"
-    hint = f"`find / -xdev -samefile {quoted(linked[0])}`, and remove the other name"
+    found = f"files with a second name, which is locked separately: {_some(linked)}"
+    hint = f"run `find / -xdev -samefile {quoted(linked[0])}` and remove the other name"
     return Check("hard-links", PROBLEM, found, hint)
 
 
 def _head_file(findings: Findings) -> Check:
     known, head = findings.known, findings.head
-    anew = "the next recording command writes it, such as `sprintlog note checked`"
+    anew = "run a recording command, such as `sprintlog note checked`, to write the file"
     if known is None:
         said = "damaged" if findings.has_head_file else "missing"
-        found = f"{said}, so that nobody would notice a cut end of the log"
+        found = f"{said}: a truncated log would not be detected"
         return Check("head-file", WARNING, found, anew)
     if head is None:
-        found = f"has position {known.position}; the log cannot be read"
+        found = f"has position {known.position}, but the log cannot be read"
         return Check("head-file", NOTE, found, SEE_CHAIN)
     if known.position > head.position:
         found = (
-            f"position {known.position} was acknowledged, and the log ends at "
-            f"{head.position}: {known.position - head.position} missing at its end"
+            f"position {known.position} was acknowledged, but the log ends at "
+            f"{head.position}: {known.position - head.position} missing at the end"
         )
         return Check("head-file", PROBLEM, found, RESCUE)
     if not findings.holds_known:
@@ -200,7 +204,7 @@ def _head_file(findings: Findings) -> Check:
     if known.position < head.position:
         found = f"{head.position - known.position} behind the log, as after a crash"
         return Check("head-file", NOTE, found, anew)
-    return Check("head-file", OK, f"position {known.position}, as the log")
+    return Check("head-file", OK, f"position {known.position}, same as the log")
 
 
 def _space(here: Here) -> Check:
@@ -208,7 +212,12 @@ def _space(here: Here) -> Check:
     if here.free_bytes >= FREE_BYTES_MIN:
         return Check("space", OK, found)
     found += f", less than {in_units(FREE_BYTES_MIN)}"
-    return Check("space", WARNING, found, f"make room: `df -h {quoted(here.folder)}`")
+    return Check(
+        "space",
+        WARNING,
+        found,
+        f"free disk space; `df -h {quoted(here.folder)}` shows the usage",
+    )
 
 
 def _sizes(here: Here) -> Check | None:
@@ -219,16 +228,18 @@ def _sizes(here: Here) -> Check | None:
     total = in_units(sum(here.sizes.values()))
     hint = None
     if here.sizes.get("snapshots", 0) > SNAPSHOT_BYTES_MANY:
-        hint = "`sprintlog store prune --older-than 30d --dry-run` shows what can go"
+        hint = "`sprintlog store prune --older-than 30d --dry-run` shows removable data"
     return Check("sizes", OK, f"{total}: {', '.join(said)}", hint)
 
 
 def _wal(findings: Findings) -> Check:
-    found = f"{in_units(findings.wal_bytes)} to be carried over into the database"
+    found = f"{in_units(findings.wal_bytes)} to be checkpointed into the database"
     if findings.wal_bytes <= WAL_BYTES_OVERDUE:
         return Check("wal", OK, found)
-    hint = "end what reads the log for long, then `sprintlog status` carries it over"
-    return Check("wal", WARNING, f"{found}, which is late", hint)
+    hint = (
+        "stop long-running readers of the log, then run `sprintlog status` to checkpoint it"
+    )
+    return Check("wal", WARNING, f"{found}, which is overdue", hint)
 
 
 def _lock(findings: Findings) -> Check:
@@ -241,28 +252,32 @@ def _lock(findings: Findings) -> Check:
 def _displaced(here: Here) -> Check | None:
     if not here.displaced:
         return None
-    found = f"an interrupted write had moved {_some(here.displaced)}"
-    return Check("left-over", WARNING, found, "`sprintlog rebuild` saves its content")
+    found = f"an interrupted write moved {_some(here.displaced)}"
+    return Check("left-over", WARNING, found, "run `sprintlog rebuild` to save its content")
 
 
 def _left_over(here: Here) -> Check | None:
     if not here.drafts:
-        nothing = Check("left-over", OK, "no write was left unfinished")
+        nothing = Check("left-over", OK, "no unfinished writes")
         return None if here.displaced else nothing
-    found = f"a write that did not end left {_some(here.drafts)}"
-    hint = f"when nothing records: `rm {' '.join(map(quoted, here.drafts))}`"
+    found = f"an unfinished write left {_some(here.drafts)}"
+    hint = f"when no process is recording, run `rm {' '.join(map(quoted, here.drafts))}`"
     return Check("left-over", NOTE, found, hint)
 
 
 def _chain(findings: Findings) -> Check:
     if findings.damage:
         found = f"{len(findings.damage)} damaged: {_some(findings.damage)}"
-        return Check("chain", PROBLEM, found, f"`sprintlog verify` shows all; {RESCUE}")
+        return Check(
+            "chain", PROBLEM, found, f"run `sprintlog verify` to see all damage; {RESCUE}"
+        )
     if findings.head is None:
-        found = f"not looked into: {findings.unread}"
-        return Check("chain", WARNING, found, "repair that, or `sprintlog verify --quick`")
+        found = f"not checked: {findings.unread}"
+        return Check(
+            "chain", WARNING, found, "repair that, or run `sprintlog verify --quick`"
+        )
     found = (
-        f"of {findings.head.position} events the newest {findings.events} were read: sound"
+        f"checked the newest {findings.events} of {findings.head.position} events: sound"
     )
     return Check("chain", OK, found)
 
@@ -284,7 +299,9 @@ def judge_files(states: dict[str, Refreshed]) -> Iterator[Check]:
         if file.state == "edited" and name in NAMES:
             path = quoted(file.path or "")
             what = "progress" if name == PROGRESS else "journal"
-            hint = f"`sprintlog import {what} {path}` makes it true, {hint} keeps it aside"
+            hint = (
+                f"run `sprintlog import {what} {path}` to accept it, or {hint} to undo it"
+            )
         yield Check("state-file", PROBLEM, str(file.problem), hint)
     if not drifted:
         yield Check("state-file", OK, f"no drift; files: {len(states)}")
@@ -293,14 +310,14 @@ def judge_files(states: dict[str, Refreshed]) -> Iterator[Check]:
 def _others(findings: Findings) -> Check | None:
     if not findings.busy:
         return None
-    found = "recorded all the while, so files and log were not read as of one moment"
-    return Check("others", NOTE, found, "`sprintlog verify --quick` waits for them")
+    found = "other processes kept recording: files and log may be from different times"
+    return Check("others", NOTE, found, "run `sprintlog verify --quick` to wait for them")
 
 
 def _kept_edits(here: Here) -> Check:
     if not here.edits:
         return Check("kept-edits", OK, "none")
-    hint = "`sprintlog log --all --type edit-observed` shows the changes"
+    hint = "run `sprintlog log --all --type edit-observed` to see the changes"
     return Check("kept-edits", NOTE, f"{here.edits} in {here.folder}/edits", hint)
 
 
@@ -308,15 +325,15 @@ def _sessions(here: Here) -> Check | None:
     count, events, size = here.sessions
     if not count:
         return None
-    found = f"sessions of agents: {count}, with {events} events in {in_units(size)}"
+    found = f"agent sessions: {count}, with {events} events in {in_units(size)}"
     return Check("sessions", OK, found)
 
 
 def _spool(here: Here) -> Check | None:
     if not here.spooled:
         return None
-    found = f"events of sessions that wait for the log: {here.spooled}"
-    hint = "the next recording command takes them in, such as `sprintlog note checked`"
+    found = f"session events waiting to be recorded: {here.spooled}"
+    hint = "run a recording command, such as `sprintlog note checked`, to record them"
     if here.spooled < WAITING_MAX:
         return Check("spool", NOTE, found, hint)
     return Check("spool", WARNING, f"{found}; further calls are lost", hint)
@@ -325,15 +342,15 @@ def _spool(here: Here) -> Check | None:
 def _odd_hooks(here: Here) -> Check | None:
     if not here.odd_hooks:
         return None
-    found = f"inputs of hooks that nobody understood: {here.odd_hooks}"
-    hint = f"they begin as `{here.folder}/{NOT_UNDERSTOOD}/` has them; remove them there"
+    found = f"unrecognized hook inputs: {here.odd_hooks}"
+    hint = f"the start of each is in `{here.folder}/{NOT_UNDERSTOOD}/`; remove them there"
     return Check("hooks", NOTE, found, hint)
 
 
 def _snapshots(here: Here) -> Check | None:
     if here.snapshots is None:
         return None
-    hint = "`sprintlog verify --full` lists the losses"
+    hint = "run `sprintlog verify --full` to list the losses"
     if here.snapshots:
         found = f"damaged: {_some(here.snapshots)}"
         return Check(
@@ -352,14 +369,14 @@ def _agents(here: Here) -> Check | None:
     odd = [a for a in here.agents if a.unknown > UNKNOWN_LINES_MAX * a.lines]
     if not odd:
         names = _some([one.name for one in here.agents])
-        return Check("agents", OK, f"their output is understood: {names}")
+        return Check("agents", OK, f"their output is recognized: {names}")
     said = [f"{a.name}: {a.unknown} of {a.lines} lines" for a in odd]
-    found = f"not understood, so that figures may be missing: {_some(said)}"
-    kept = f"`ls -t {quoted(here.folder)}/{NOT_UNDERSTOOD}` names kept lines"
+    found = f"output not recognized, so figures may be missing: {_some(said)}"
+    kept = f"run `ls -t {quoted(here.folder)}/{NOT_UNDERSTOOD}` to list saved lines"
     position = max((a.position for a in odd if a.position is not None), default=None)
     if position is not None:
-        kept = f"`sprintlog show event {position}` shows the newest output"
-    return Check("agents", WARNING, found, f"{kept}; a newer sprintlog may know them")
+        kept = f"run `sprintlog show event {position}` to see the newest output"
+    return Check("agents", WARNING, found, f"{kept}; a newer sprintlog may recognize it")
 
 
 def _some(items: list[str]) -> str:

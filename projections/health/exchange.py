@@ -107,7 +107,7 @@ def _line(event: RecordedEvent, previous: bytes | None) -> bytes:
         return line(event, previous=previous)
     except (AttributeError, TypeError, ValueError) as error:
         raise UnreadableError(
-            "a field is not what was recorded", position=event.position
+            "a field differs from the recorded one", position=event.position
         ) from error
 
 
@@ -127,8 +127,8 @@ def import_log(
     with workspace.log.taking_over() as take:
         if workspace.log.head().position:
             raise RefusedError(
-                "this log is not empty: a log can only be imported into an empty one",
-                hint="`sprintlog init --here` in a new folder makes one",
+                "the log is not empty: a log can be imported only into an empty log",
+                hint="run `sprintlog init --here` in a new folder to create one",
             )
         erased = _take_all(lines, take, file=file, progress=progress)
         _check_erased(workspace, erased, file)
@@ -206,7 +206,9 @@ def events_of(lines: Iterable[bytes], *, file: str) -> Iterator[tuple[int, Recor
         if isinstance(found, Head):
             if found != head:
                 raise InvalidInputError(
-                    "is not the head of the events before it", file=file, line=number
+                    "does not match the head of the preceding events",
+                    file=file,
+                    line=number,
                 )
             continue
         if problem := problem_of(found):
@@ -240,7 +242,9 @@ def problem_of(recorded: RecordedEvent) -> str | None:
         if isinstance(place := getattr(event, "place", None), Place):
             is_right = place.path.rpartition("/")[2] == PROGRESS
             if not is_right or wrong_place(place.path):
-                return f"place: a state file is named {PROGRESS} and is in the work tree"
+                return (
+                    f"place: a state file must be named {PROGRESS} and be in the work tree"
+                )
     except UnreadableError as error:
         return str(error.fields["problem"])
     except RefusedError as error:
@@ -384,7 +388,6 @@ def _copy(
 
 def _no_beginning(head: Head) -> RefusedError:
     return RefusedError(
-        f"nothing copied: the target has {head.position} events that are not the beginning "
-        "of the source",
+        "nothing copied: the target's events are not the first events of the source",
         hint="copy into a new log, or in the other direction if the target is ahead",
     )

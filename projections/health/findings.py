@@ -100,7 +100,7 @@ class AgentLines(NamedTuple):
     @property
     def name(self) -> str:
         """Return the agent and its version."""
-        return f"{self.agent} {self.version or '(version not said)'}"
+        return f"{self.agent} {self.version or '(version unknown)'}"
 
 
 def agent_lines(workspace: Workspace) -> tuple[AgentLines, ...]:

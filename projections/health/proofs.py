@@ -92,7 +92,9 @@ def parse_head(text: str, *, file: str) -> WrittenHead:
     """Parse a head from text; raise `InvalidInputError` if the text is not a head."""
     match = _LINE.fullmatch(text)
     if match is None:
-        raise InvalidInputError("not a head: `sprintlog verify head` writes one", file=file)
+        raise InvalidInputError(
+            "not a head file: use `sprintlog verify head` to write one", file=file
+        )
     name, position, digest, root, time = match.groups()
     return WrittenHead(name, int(position), digest, root, time)
 
@@ -114,7 +116,7 @@ def check_signature(
     said = _ssh_keygen(found, environment, "its key is not among the allowed signers")
     who = said.splitlines()[0].strip() if said.strip() else ""
     call = ("-Y", "verify", "-f", str(signers), "-I", who, "-n", NAMESPACE)
-    wrong = "the signature is not one of these bytes, or not for heads of sprintlog"
+    wrong = "the signature does not match these bytes or is not for a sprintlog head"
     _ssh_keygen((*call, "-s", str(signature)), environment, wrong, given=content)
     return who
 
@@ -148,7 +150,7 @@ def witnessed(workspace: Workspace) -> tuple[int, list[tuple[str, str]]]:
     """
     repository = repository_around(workspace.location.root)
     if repository is None:
-        raise NotFoundError("there is no git repository around the work tree")
+        raise NotFoundError("the work tree is not in a git repository")
     trailers = f"%(trailers:key={TRAILER},separator=%x20)"
     call = ("log", "--all", "--notes=*", f"--format=%H%x00{trailers} %N%x1e")
     with borrowed(repository, workspace.environment) as git:
@@ -184,11 +186,10 @@ def _ssh_keygen(
         )
     except FileNotFoundError as error:
         raise RefusedError(
-            f"{problem}: there is no ssh-keygen on this machine",
-            hint="it comes with OpenSSH 8.2 or newer",
+            f"{problem}: ssh-keygen is not installed", hint="install OpenSSH 8.2 or newer"
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise RefusedError(f"{problem}: it took too long") from error
+        raise RefusedError(f"{problem}: ssh-keygen timed out") from error
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
         raise RefusedError(f"{problem}: {lines[-1] if lines else 'ssh-keygen failed'}")
@@ -221,7 +222,7 @@ def prove(
     """Return the proof that an event was in the log when a head was written."""
     if not 0 < position <= head.position:
         raise NotFoundError(
-            f"the head is of position {head.position}: it proves nothing of {position}",
+            f"the head is at position {head.position} and cannot prove position {position}",
             position=position,
         )
     around = workspace.log.read(after=max(position - 2, 0), until=position)
@@ -246,7 +247,7 @@ def read_proof(file: Path) -> Proof:
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInputError(f"is not a proof: {error}", file=str(file)) from error
     if (proof.format, proof.format_version) != (FORMAT, 1):
-        raise InvalidInputError("is not a proof of this version", file=str(file))
+        raise InvalidInputError("has an unsupported proof version", file=str(file))
     return proof
 
 
@@ -260,7 +261,7 @@ def problems(proof: Proof, *, file: str) -> list[str]:
             previous, chain.header(event), event.payload_digest
         )
     except (ValueError, TypeError, msgspec.MsgspecError) as error:
-        raise InvalidInputError(f"holds no event: {error}", file=file) from error
+        raise InvalidInputError(f"contains no valid event: {error}", file=file) from error
     found = []
     if not is_hashed:
         found.append("the event is not the one that was recorded: its hash does not fit")

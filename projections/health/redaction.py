@@ -54,10 +54,10 @@ HEADER = ("stream", "key", "actor", "correlation_id", "causation_id", "type")
 SHOWN_MAX = 100
 OBJECTS_MAX = 20
 COMMITS_MAX = 10
-REFERRED_TO = "an id or a name that other events refer to"
+REFERRED_TO = "the text is part of an id or a name that other events refer to"
 COPIES_ELSEWHERE = (
-    "the log does not know where backups, exports and files brought back into other "
-    "folders are: remove them, or open each and erase there, too"
+    "the locations of backups, exports and files restored to other folders are "
+    "unknown: remove them, or redact each of them, too"
 )
 BESIDE_EVENTS = [
     entry
@@ -88,8 +88,8 @@ def redact(workspace: Workspace, note: Note) -> RedactionDone:
         except OSError as error:
             raise RefusedError(
                 f"nothing erased: {place} cannot be written: {error.strerror}",
-                hint="check the folder's permissions, its disk and the space there, and "
-                "repeat",
+                hint="check the folder's permissions and the disk space, then repeat the "
+                "command",
                 path=str(place),
             ) from error
         return _carried_out(workspace, note, place)
@@ -317,7 +317,7 @@ def _of_log(
         for name in HEADER:
             value = getattr(event, name)
             if isinstance(value, str) and needle.is_in(value.encode()):
-                why = f"its {name} cannot be changed: the chain is made of it"
+                why = f"its {name} cannot be changed: the hash chain depends on it"
                 yield UnreachedPlace(f"{where}, {name}", why, "sprintlog init --here")
         payload = event.payload or b""
         if event.position in erased:
@@ -325,13 +325,15 @@ def _of_log(
                 yield UnreachedPlace(where, REFERRED_TO, None)
         elif needle.is_in(payload):
             if event.stream == STREAM:
-                why = "the records of erasures are never erased"
+                why = "records of erasures are never erased"
                 yield UnreachedPlace(where, why, None)
             elif event.salt is None:
                 yield UnreachedPlace(where, REFERRED_TO, None)
             else:
                 command = f"sprintlog redact {event.position} --reason TEXT"
-                yield UnreachedPlace(where, "it has the text, but was not chosen", command)
+                yield UnreachedPlace(
+                    where, "it contains the text but was not selected", command
+                )
 
 
 def _of_other_trees(workspace: Workspace) -> Iterator[UnreachedPlace]:
@@ -364,12 +366,10 @@ def _of_repository(workspace: Workspace, needle: places.Needle) -> Iterator[Unre
                 .split()
             )
     except (SprintlogError, OSError):
-        yield UnreachedPlace(
-            "the repository", "git could not be asked", "git log --all -S TEXT"
-        )
+        yield UnreachedPlace("the repository", "git failed", "git log --all -S TEXT")
         return
     for commit in [*commits][:COMMITS_MAX]:
-        why = "it holds the text; what was pushed is elsewhere, too"
+        why = "it contains the text; pushed commits also exist elsewhere"
         yield UnreachedPlace(
             f"commit {commit[:12]}", why, "git filter-repo --replace-text FILE"
         )

@@ -102,8 +102,8 @@ def salvage(
 def _check_target(location: Location, target: Path) -> None:
     if os.path.lexists(target):
         raise RefusedError(
-            f"{target} exists: a log is never salvaged over anything",
-            hint="name a folder that does not exist yet",
+            f"{target} already exists: salvage never overwrites anything",
+            hint="specify a folder that does not exist yet",
             file=str(target),
         )
     if not target.parent.is_dir():
@@ -111,7 +111,7 @@ def _check_target(location: Location, target: Path) -> None:
     if target.is_relative_to(location.folder.resolve()):
         raise RefusedError(
             f"{target} is in the folder of the damaged log, which must not change",
-            hint="name another folder",
+            hint="specify another folder",
             file=str(target),
         )
 
@@ -173,7 +173,7 @@ class _Judge:
         if event.payload is None:
             if not is_folded(event.stream):
                 return None
-            return "its payload is gone: no state follows from it"
+            return "its payload was erased: no state can be derived from it"
         if event.salt is None:
             place = event.stream, event.version, event.type
             if not self._erasures.tell_of(*place, event.payload):

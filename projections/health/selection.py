@@ -104,13 +104,13 @@ def texts_in(part: Any) -> Iterator[str]:
 def _check(selector: Selector) -> None:
     if selector == Selector(whole_sprint=selector.whole_sprint):
         raise InvalidInputError(
-            "nothing to erase was specified",
-            hint="give positions, --stream, --session, --since, --until, --text or "
-            "--pattern; `sprintlog log` shows positions",
+            "no events to erase were specified",
+            hint="specify positions, --stream, --session, --since, --until, --text "
+            "or --pattern; `sprintlog log` shows positions",
         )
     if selector.text is not None and len(selector.text.strip()) < TEXT_CHARS_MIN:
         raise InvalidInputError(
-            f"give at least {TEXT_CHARS_MIN} characters", field="--text"
+            f"must have at least {TEXT_CHARS_MIN} characters", field="--text"
         )
     check_not_erasures([selector.stream])
 
@@ -161,7 +161,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     try:
         found = re.compile(pattern)
     except re.error as error:
-        raise InvalidInputError(f"is not a pattern: {error}", field="--pattern") from error
+        raise InvalidInputError(
+            f"is not a valid pattern: {error}", field="--pattern"
+        ) from error
     if found.search("") is not None:
         raise InvalidInputError("matches everything", field="--pattern")
     return found
@@ -177,9 +179,10 @@ def _with_documents(
     if not selector.whole_sprint:
         first = min(plans.values(), key=lambda event: event.position)
         raise RefusedError(
-            f"position {first.position} ({first.type}) holds the plan of {first.stream}: "
-            "the sprint is unreadable without it",
-            hint="--whole-sprint erases all its texts; ids, statuses and times remain",
+            f"position {first.position} ({first.type}) contains the plan of "
+            f"{first.stream}: the sprint is unreadable without it",
+            hint="pass --whole-sprint to erase all the sprint's texts; ids, statuses and "
+            "times remain",
             position=first.position,
         )
     others = [event for event in events if event.stream not in plans]

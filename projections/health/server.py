@@ -67,7 +67,7 @@ def _durability(found: dict[str, str]) -> Iterator[Check]:
         what = "the server does not checksum its pages"
         yield Check("checksums", NOTE, what, "`pg_checksums --enable` while it is stopped")
     if found.get("archive_mode") == "off":
-        what = "the server archives nothing: a backup is as old as when it was made"
+        what = "the server does not archive its WAL: only full backups can be restored"
         yield Check(
             "archive", NOTE, what, "`sprintlog store copy FROM TO` or pg_basebackup, often"
         )
@@ -82,15 +82,15 @@ def _replication(log: PostgresLog) -> Check:
         hint = "synchronous_standby_names names them"
         return Check("replication", WARNING, behind, hint)
     if known:
-        what = f"{len(known)} standby servers; this role may not see what is waited for"
-        hint = "`GRANT pg_read_all_stats TO …` permits it"
+        what = f"{len(known)} standbys; this role cannot see which of them are waited for"
+        hint = "run `GRANT pg_read_all_stats TO …` to permit it"
         return Check("replication", NOTE, what, hint)
     return Check("replication", NOTE, "no standby is visible to this role")
 
 
 def _role(role: str, *, is_owner: bool) -> Check:
     if is_owner:
-        what = f"{role} owns the log: it could drop it"
+        what = f"{role} owns the log and could drop it"
         return Check(
             "role", NOTE, what, "`GRANT sprintlog_writer TO …` is enough to record"
         )
@@ -99,7 +99,7 @@ def _role(role: str, *, is_owner: bool) -> Check:
 
 def _clock(skew: float) -> Check:
     what = f"the server's clock is {abs(skew):.1f} s {'ahead' if skew > 0 else 'behind'}"
-    hint = "times of events are each machine's own: let all ask one time server"
+    hint = "event times come from each machine's clock: use the same time server on all"
     if abs(skew) > SKEW_SECONDS:
         return Check("clock", WARNING, what, hint)
     return Check("clock", OK, what)

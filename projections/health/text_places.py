@@ -38,11 +38,13 @@ class Why(Enum):
 
     CHAINED = "`redact` erases the text of events"
     FOLLOWS = "it is computed from the events"
-    KNOWS_OURS = "it distinguishes our files from edited ones"
+    KNOWS_OURS = "it distinguishes generated files from edited ones"
     NAMED = "an event names the snapshot; `redact` replaces it"
-    IN_USE = "another process reads the log: it is cleared at the next opening"
+    IN_USE = (
+        "another process is reading the log; it is cleared the next time the log is opened"
+    )
     NOT_ALONE = "it also contains events that are stored nowhere else"
-    NO_TEXT = "it contains no text of users"
+    NO_TEXT = "it contains no user text"
 
 
 class Needle:
@@ -50,7 +52,7 @@ class Needle:
 
     def __init__(self, *texts: str) -> None:
         if not texts or any(not text or "\n" in text for text in texts):
-            raise InvalidInputError("give one line of text", field="text")
+            raise InvalidInputError("must be one line of text", field="text")
         self.wholes = tuple(dict.fromkeys(f for text in texts for f in _forms(text)))
         """The texts verbatim, and as quoted in JSON and YAML."""
         pieces = (piece for text in texts for piece in _pieces(text))

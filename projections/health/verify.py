@@ -338,7 +338,7 @@ def _as_followed(followed: CheckedSprint, name: str) -> Generator[Finding, None,
 
 
 def _of_checkpoint(name: str, version: int) -> Finding:
-    what = "is not what its events say; `sprintlog rebuild` makes new ones"
+    what = "does not match its events; run `sprintlog rebuild` to create new checkpoints"
     return Finding("drift", f"{name} checkpoint {version}", what)
 
 
@@ -346,7 +346,7 @@ def _of_status(workspace: Workspace, sprint: Sprint) -> Iterator[Finding]:
     """Compare the stored status at the head with the events."""
     kept = workspace.log.checkpoints.status(sprint_stream(sprint.id), sprint.version)
     if kept not in (None, sprint.plan.status):
-        what = "is not what its events say; `sprintlog rebuild` makes a new one"
+        what = "does not match its events; run `sprintlog rebuild` to store a new one"
         yield Finding("drift", f"{sprint.id} kept status", what)
 
 
@@ -368,7 +368,7 @@ def _of_written(
         and _digest(projected, state, since) == file.digest
         and (newest == since or _is_kept(projected, state, file.path, newest))
     ):
-        what = "is not that of its version; `sprintlog rebuild` keeps a new one"
+        what = "does not match its version; run `sprintlog rebuild` to store a new one"
         yield Finding("drift", f"{file.path} kept digest", what)
 
 

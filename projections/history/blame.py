@@ -321,11 +321,14 @@ def _never_there(
         holder = inside
     there = f"there are: {_named(holder)}" if isinstance(holder, dict | list) else None
     if holder is document and _IS_FILE.fullmatch(field):
-        there = f"who set a line of a file: `sprintlog why {field}:1`"
+        there = f"use `sprintlog why {field}:1` to see who set a line of a file"
     elif holder is document and (node := Tree(document).find(field)) is not None:
-        there = f"its status: `sprintlog why '{_place_of(node, document)}.status'`"
+        there = (
+            f"use `sprintlog why '{_place_of(node, document)}.status'` to see its status"
+        )
     return NotFoundError(
-        f"PROGRESS.yaml of sprint {sprint_id} has no field {field[:80]}, and never had",
+        f"PROGRESS.yaml of sprint {sprint_id} does not have a field {field[:80]} and never "
+        "had one",
         hint=there,
         sprint=sprint_id,
         field=field,

@@ -213,7 +213,7 @@ def _item(document: JournalDocument, key: Any, step: Any) -> ClosedObject | None
 
 def _never_there(file: str, field: str, whole: Any) -> NotFoundError:
     return NotFoundError(
-        f"{file} has no field {field[:80]}, and never had",
-        hint=f"at its top it has {', '.join(whole)}" if whole else None,
+        f"{file} does not have a field {field[:80]} and never had one",
+        hint=f"its top-level fields are {', '.join(whole)}" if whole else None,
         field=field,
     )

@@ -78,7 +78,7 @@ class CommittedFile:
                 if is_new:
                     waiting += self._names_before(version, is_same)
         if not found:
-            raise RefusedError("git knows no committed version of this file")
+            raise RefusedError("git has no committed version of this file")
         versions = self._in_order(list(found.values()))
         made = [version for version in versions if not version.is_choice]
         last = versions[-1]
@@ -101,7 +101,7 @@ class CommittedFile:
     def _content(self, blob: Blob, called: str) -> bytes:
         if blob.size > self._bytes_max:
             raise InvalidInputError(
-                f"is too long; at most {self._bytes_max} bytes are allowed", file=called
+                f"is too large; at most {self._bytes_max} bytes are allowed", file=called
             )
         return self._git.read("cat-file", "blob", blob.name)
 
@@ -132,9 +132,9 @@ class CommittedFile:
         entry = self._ask("ls-tree", "--full-tree", "-z", commit, "--", path)
         if entry.split(" ", 2)[1:2] == ["blob"]:
             raise RefusedError(
-                f"the repository holds no text of {path}@{commit[:12]}: it is damaged, or "
-                "was cloned without it",
-                hint="`git fetch --refetch --no-filter` gets what was left out",
+                f"the repository does not contain {path}@{commit[:12]}: it is damaged or "
+                "a partial clone",
+                hint="run `git fetch --refetch --no-filter` to fetch the missing objects",
             )
 
     def _blobs(self, wanted: Iterable[tuple[str, str]]) -> list[Blob | None]:
@@ -213,6 +213,6 @@ def committed_file(
         raise RefusedError(f"cannot read the history: {folder} is not a git repository")
     path = real.relative_to(repository.top).as_posix()
     if "\n" in path:
-        raise RefusedError("git cannot be asked for a name with a line break")
+        raise RefusedError("the name contains a line break, which is not supported")
     with borrowed(repository, environment) as git:
         yield CommittedFile(git, path, bytes_max=bytes_max)

@@ -121,7 +121,7 @@ def place(found: Sequence[Decision], rollbacks: Sequence[tuple[int, int]]) -> No
         by = taken.get(decision.version)
         decision.in_force = by is None
         if by is not None:
-            decision.followed = f"no longer in force since version {by}"
+            decision.followed = f"discarded at version {by}"
 
 
 class CameFirst(NamedTuple):
@@ -265,7 +265,7 @@ def _verdict(data: Data) -> str:
     code = data.get("exit_code")
     said = "passed" if code == 0 else f"failed with exit code {code}"
     if data.get("timed_out"):
-        said = "failed at its time limit"
+        said = "timed out"
     return f"{said}, handed in from elsewhere" if data.get("elsewhere") else said
 
 
@@ -273,7 +273,7 @@ def _lost(addresses: list[Any]) -> str:
     """Return how many completed items an import lost, and the names of the first few."""
     named = ", ".join(map(_shown, addresses[:LOST_NAMED_MAX]))
     more = "" if len(addresses) <= LOST_NAMED_MAX else " …"
-    return f"{len(addresses)} done before, not done in this version: {named}{more}"
+    return f"{len(addresses)} done previously but not in this version: {named}{more}"
 
 
 def _fields(names: Sequence[str], data: Data) -> str:

@@ -97,7 +97,7 @@ def difference(
     chosen = STATE_FILES.get(file)
     if chosen is None:
         raise NotFoundError(
-            f"there is no state file {file[:60]!r}; there are: {', '.join(STATE_FILES)}"
+            f"there is no state file {file[:60]!r}; available: {', '.join(STATE_FILES)}"
         )
     first, at = _split(old, sprint_id)
     second, until = _split(new or "", sprint_id)
@@ -127,7 +127,7 @@ def told(change: FieldChange, *, chars_max: int = 72) -> str:
         case "removed":
             return f"{change.field}: - {old}"
         case "moved":
-            return f"{change.field}: in another order"
+            return f"{change.field}: reordered"
         case _:
             return f"{change.field}: {old} → {new}"
 

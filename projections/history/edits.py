@@ -13,7 +13,7 @@ def edited(edit: Mapping[str, Any], *, of_journal: bool = False) -> str:
     """Return an `edit-observed` event as a sentence that explains how to adopt the edit."""
     said, changes = f"{edit['path']} was edited by hand", edit.get("changes")
     if changes is None:
-        return f"{said}: {edit.get('problem') or 'what changed is not known'}"
+        return f"{said}: {edit.get('problem') or 'the changes are unknown'}"
     names = edit.get("fields") or [_named(change["path"]) for change in changes]
     shown, more = names[:NAMED_MAX], len(changes) - NAMED_MAX
     if len(names) > NAMED_MAX:
@@ -21,9 +21,9 @@ def edited(edit: Mapping[str, Any], *, of_journal: bool = False) -> str:
     count = f"{len(changes)} change{'s' * (len(changes) != 1)}"
     told = f"{said}: {', '.join(shown)} ({count})" if shown else f"{said}: {count}"
     if of_journal:
-        return f"{told}, not taken over until `sprintlog adopt --journal` does it"
+        return f"{told}, not adopted; run `sprintlog adopt --journal` to adopt the edit"
     if str(edit["path"]).endswith(PROGRESS):
-        return f"{told}, not taken over until `sprintlog adopt` does it"
+        return f"{told}, not adopted; run `sprintlog adopt` to adopt the edit"
     return told
 
 

@@ -243,7 +243,7 @@ def replay(
     if first > last:
         raise InvalidInputError(
             f"version {first} of sprint {sprint_id} comes after version {last}",
-            hint="give the earlier point first",
+            hint="specify the earlier point first",
         )
     yield from Replay(workspace, sprint_id, first).until(last)
 

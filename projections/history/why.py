@@ -135,7 +135,7 @@ def why(workspace: Workspace, sprint_id: str, file: Path, line: int) -> WhyAnswe
     if is_in(path, kept_out(workspace)):
         raise InvalidInputError(
             f"{path} is written by sprintlog: no snapshot contains it",
-            hint="`sprintlog why FIELD` explains a field of PROGRESS.yaml",
+            hint="use `sprintlog why FIELD` for a field of PROGRESS.yaml",
         )
     lines = content.split(b"\n")
     count = len(lines) - (not lines[-1])
@@ -211,7 +211,9 @@ def _file(root: Path, file: Path) -> tuple[str, bytes]:
     try:
         path = (parent / whole.name).relative_to(top).as_posix()
     except ValueError as error:
-        raise InvalidInputError("it is not in the work tree", field=str(file)) from error
+        raise InvalidInputError(
+            "the path is not in the work tree", field=str(file)
+        ) from error
     place = parent / whole.name
     if place.is_symlink() or not place.is_file():
         raise NotFoundError(f"{path} is not a file")

@@ -123,7 +123,7 @@ MERMAID_BYTES_MAX = 40_000
 """Mermaid's default limit is 50,000 characters."""
 _TAGS = {"good": "done, ", "bad": "crit, ", "open": "active, "}
 _NAME_CHARS_MAX = 60
-_LEFT_OUT = "\n\nThe rest is left out: `sprintlog report` has all of it.\n"
+_LEFT_OUT = "\n\nThe rest is omitted; run `sprintlog report` to see all of it.\n"
 
 
 def job_summary(report: str, found: Timeline) -> str:

@@ -222,8 +222,8 @@ def files_said(facts: SprintFacts, iteration: int) -> str:
     head = getattr(getattr(facts.iteration(iteration), "git", None), "head", None)
     there = f"; git was at commit {head[:12]} then" if head else ""
     if facts.keeps_files:
-        return f"No snapshot of its files is there{there}"
-    return f"Its files were not kept, since the loop ran without `--snapshot`{there}"
+        return f"No snapshot of its files exists{there}"
+    return f"Its files were not saved because the loop ran without `--snapshot`{there}"
 
 
 def amount(budget: str, spent: float) -> str:
@@ -237,9 +237,9 @@ def _advised(facts: SprintFacts, target: int) -> Iterator[str]:
     """Yield the steps of a rollback, and the reasons to stop that will remain after it."""
     if facts.need:
         yield f"resolve what it needs: {facts.need}"
-    goes = "plan and files go back"
+    goes = "restores the plan and the files"
     if not facts.has_snapshot(target):
-        goes = "the plan goes back, files do not change"
+        goes = "restores the plan; the files do not change"
     yield f"`sprintlog rollback iter:{target}{facts.named}` takes the advice: {goes}"
     hint = facts.hint_after_rollback(target)
     yield from _steps(facts, [x for x in _NEXT.split(hint) if x])

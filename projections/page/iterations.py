@@ -232,7 +232,7 @@ def comparison(facts: SprintFacts) -> Markup:
     """Return the best and the last iteration side by side."""
     rows = [one for one in facts.iterations.iterations if isinstance(one.version, int)]
     if len(rows) < 2:
-        nothing = "There are no two iterations to compare."
+        nothing = "There are fewer than two iterations to compare."
         return without("compare", "Compare two", nothing)
     last = rows[-1]
     best = facts.iteration(facts.iterations.best_iteration)
@@ -261,7 +261,7 @@ def _not_kept(
 ) -> Markup:
     """Return the reason why the files of two iterations cannot be compared."""
     if not facts.keeps_files:
-        why = "none were kept, since the loop ran without `--snapshot`"
+        why = "none were saved because the loop ran without `--snapshot`"
         return said(f"Files are not compared: {why}.")
     lacking = [
         f"iteration {x.iteration}"

@@ -161,16 +161,16 @@ def _explained(error: Exception, seconds_max: float) -> RefusedError | InvalidIn
     text = " ".join(str(error).split())
     if "interrupted" in text:
         return RefusedError(
-            f"the question took longer than {seconds_max:g} seconds",
-            hint="--timeout allows it more",
+            f"the query took longer than {seconds_max:g} seconds",
+            hint="use --timeout to allow more time",
         )
     if "not authorized" in text or "prohibited" in text:
         return RefusedError(
-            f"a question only reads the tables of the record ({text})",
-            hint="`sprintlog query --tables` lists them",
+            f"a query can only read sprintlog's tables ({text})",
+            hint="run `sprintlog query --tables` to list the tables",
         )
     if isinstance(error, MemoryError):
-        return RefusedError("the question needs too much memory")
+        return RefusedError("the query needs too much memory")
     return InvalidInputError(
-        text, field="SQL", hint="`sprintlog query --tables` lists tables and columns"
+        text, field="SQL", hint="run `sprintlog query --tables` to list tables and columns"
     )

@@ -32,10 +32,10 @@ EDITS = "edits"
 FINISHED = "finished"
 """The folder of the last state files of finished sprints whose paths were reused."""
 LOCK = "files.lock"
-SAFE = "the events are safe in the log; `sprintlog rebuild` writes the file"
+SAFE = "the events are safe in the log; run `sprintlog rebuild` to write the file"
 IN_THE_WAY = (
-    "the events are safe in the log; move away what is there, "
-    "then `sprintlog rebuild` writes the file"
+    "the events are safe in the log; move the existing file "
+    "elsewhere, then run `sprintlog rebuild`"
 )
 _EDIT_OF = "/edit of/"
 """The prefix of an unsettled edit's path; no state file's path starts with it."""

@@ -312,7 +312,7 @@ def unmeasured_markdown(
     if failure is None and number not in dict(judged.sprint.knowledge.iterations):
         raise NotFoundError(
             f"there is no iteration {number}",
-            hint="`sprintlog list` lists them",
+            hint="run `sprintlog list` to list the iterations",
             iteration=number,
         )
     why = "nobody measured it" if failure is None else failure.why

@@ -40,10 +40,7 @@ from .selection_report import selection_markdown
 from .tracker import iteration_data, selection_data, tracker_data
 from .yaml.writer import dump_bytes
 
-SAFE = (
-    "the events are safe in the log; `sprintlog report --write` writes the files "
-    "once it can"
-)
+SAFE = "the events are safe in the log; run `sprintlog report --write` to write the files"
 
 Then = Callable[[int], Judged]
 """Returns the judged sprint as of an iteration's measurement."""
@@ -61,7 +58,7 @@ def folder_of(loop_id: str) -> str:
     if not LOOP_ID.fullmatch(loop_id):
         raise RefusedError(
             f"cannot write files of loop {loop_id[:40]!r}: not a valid folder name",
-            hint="`sprintlog iteration baseline --loop-id ID` gives the loop another name",
+            hint="use `sprintlog iteration baseline --loop-id ID` to rename the loop",
             field="loop_id",
         )
     return f"{LOOPS}/{loop_id}"
@@ -273,7 +270,7 @@ def write_loop_files(
     if place is not None and not workspace.tree.has(sprint.knowledge.own_tree):
         raise RefusedError(
             f"the files of sprint {sprint.id} are written in its own work tree",
-            hint=f"that is {place.worktree or 'the main one'}",
+            hint=f"run the command in that work tree: {place.worktree or 'the main one'}",
             sprint=sprint.id,
         )
     files = state_files_of(workspace, sprint, numbers)

@@ -21,8 +21,8 @@ FIELDS_NAMED_MAX, FIELD_CHARS_MAX = 10, 200
 field name; the JSON Patch contains all changes."""
 BEHIND = "cannot be brought up to date"
 UNKNOWN = (
-    "is right and not known as ours: the next event would take it for an edit; "
-    "`sprintlog rebuild` repairs that"
+    "is correct but not registered as generated: the next event would treat it "
+    "as an edit; run `sprintlog rebuild` to register it"
 )
 
 

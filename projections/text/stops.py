@@ -97,9 +97,9 @@ def _between_runs(sprint: Sprint, found: Status, when: When) -> str:
     """Return whether an iteration is open, for a loop that `run` does not drive."""
     at = open_iteration(sprint.plan)
     if at is None:
-        said = f"iteration {sprint.plan.iteration} ended, none is under way"
+        said = f"iteration {sprint.plan.iteration} ended, none is running"
     else:
-        said = f"iteration {at} is under way"
+        said = f"iteration {at} is running"
     last = found.last_activity
     return said if not isinstance(last, str) else f"{said}; last event {when(last)}"
 
@@ -181,7 +181,7 @@ def _was_spent(found: Status, why: str) -> str:
             now, left = (
                 amount(one.budget, plus(None, number)) for number in (one.limit, one.left)
             )
-            return f"the budget was spent: {then} then; it is {now} now, {left} left"
+            return f"the budget was spent: {then}; now it is {now}, with {left} left"
     return why
 
 
@@ -192,10 +192,10 @@ def _ended(found: Status, run: views.LoopRun, when: When) -> str:
         return f"{who} is gone: it was killed, or the machine went down"
     if (heard := run.heartbeat or None) is not None:
         left = f"for {run.lease_seconds} s more" if run.lease_seconds else "no longer"
-        then = "after that `sprintlog run -- COMMAND` continues here"
+        then = "then run `sprintlog run -- COMMAND` to continue here"
         return f"{who} was last seen {when(heard)} and has the lease {left}; {then}"
     if run.state != views.ENDED:
-        return f"{who} started a run; its state cannot be known here"
+        return f"{who} started a run, whose state is unknown on this machine"
     because, why = str(run.because), str(run.why or "")
     if because == actions.BUDGET:
         return _was_spent(found, why)

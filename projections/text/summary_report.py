@@ -156,11 +156,11 @@ def _quality(
         typed = ""
         if given.action == ROLLBACK and given.target is not None:
             typed = f"`sprintlog rollback iter:{given.target}`"
-            typed = f": {typed}; with --files the files alone"
+            typed = f": {typed}; with --files, only the files"
             if which := as_the_best(judged, given.target):
                 typed += f"; {which}, and later"
         if given.cause == UNCERTAIN:
-            typed = ": measure more, `sprintlog help record` explains how"
+            typed = "; to measure more, see `sprintlog help record`"
         lines.append(f"- **Now**: {given.message} ({given.reason}){typed}")
     if (selection := judged.selected()) is not None:
         lines.append(f"- **Result**: {selection.message}")

@@ -127,7 +127,7 @@ def brought_back(sprint: Sprint) -> str | None:
     now = files_now(sprint)
     if now is None or not now.is_brought_back:
         return None
-    return f"those of iteration {now.iteration}, brought back"
+    return f"restored from iteration {now.iteration}"
 
 
 def files_said(judged: Judged) -> str | None:

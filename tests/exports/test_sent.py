@@ -49,7 +49,7 @@ def test_it_goes_on_where_it_was(log: Path, receiver: Receiver, done: Run) -> No
     done("store export", "--webhook", receiver.url)
     receiver.taken.clear()
     assert done("store export", "--webhook", receiver.url).out.endswith(
-        f"0 messages taken, up to event {EVENTS}\n"
+        f"0 messages accepted, up to event {EVENTS}\n"
     )
     append(log, IterationEnded(2))
     done("store export", "--webhook", receiver.url)
@@ -100,7 +100,7 @@ def test_the_place_of_another_log(
     file.write_text(json.dumps({"position": 3, "hash": "00" * 32}))
     result = run("store export", "--webhook", receiver.url)
     assert result.code == 1
-    assert "is about another log" in result.err
+    assert "belongs to another log" in result.err
     assert "sent-" not in run("doctor").out
 
 
@@ -123,7 +123,7 @@ def test_a_place_that_is_no_file_of_ours(
     result = run("store export", "--webhook", receiver.url)
     assert result.code == 1
     assert f"{file.name} cannot be read" in result.err
-    assert "hint: remove it to send all again" in result.err
+    assert "hint: remove the file to send all events again" in result.err
     assert receiver.asked == 0
 
 

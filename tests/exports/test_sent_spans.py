@@ -35,7 +35,7 @@ def test_spans_that_an_endpoint_did_not_keep(
     result = run("store export", "--otlp-endpoint", receiver.url, "--json")
     assert result.code == 0
     assert result.json["spans_left_out"] == 3
-    assert "warning: 3 spans rejected there: too old" in result.err
+    assert "warning: 3 spans rejected by the endpoint: too old" in result.err
     assert "\x1b" not in result.err
     assert receiver.asked == 1
 

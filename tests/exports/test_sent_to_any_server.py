@@ -160,7 +160,11 @@ def test_only_who_proves_the_name_is_sent_to(
 
 
 BAD: dict[str, tuple[dict[str, str], list[str], str]] = {
-    "no secret": ({"SPRINTLOG_WEBHOOK_SECRET": ""}, ["--webhook", "URL"], "missing secret"),
+    "no secret": (
+        {"SPRINTLOG_WEBHOOK_SECRET": ""},
+        ["--webhook", "URL"],
+        "secret is missing",
+    ),
     "a short secret": (
         {"SPRINTLOG_WEBHOOK_SECRET": "whsec_YWJj"},
         ["--webhook", "URL"],
@@ -172,7 +176,7 @@ BAD: dict[str, tuple[dict[str, str], list[str], str]] = {
     "no header": (
         {"OTEL_EXPORTER_OTLP_HEADERS": "a=b%0d%0aX: y"},
         ["--otlp-endpoint", "URL"],
-        "is not name=value",
+        "must have the form name=value",
     ),
 }
 

@@ -139,7 +139,7 @@ def test_no_link_is_followed(sample: Path, run: Run, done: Run) -> None:
             os.symlink(outside, file)
     result = run("import", sample.name, str(sample))
     assert result.code == 1, result
-    assert "is a link" in result.err
+    assert "is a symbolic link" in result.err
 
 
 @pytest.mark.parametrize("sample", ["ralph-tui"], indirect=True)
@@ -199,7 +199,7 @@ def test_a_file_is_imported_once(sample: Path, done: Run) -> None:
     assert [one["kind"] for one in answers if "sprint" in one] == ["ralph-tui"]
     place = str(sample / "tasks/prd.json")
     reasons = {one["file"]: one["reason"] for one in answers if "reason" in one}
-    assert reasons == {place: f"{place}: read by the importer ralph-tui instead"}
+    assert reasons == {place: f"{place}: already read by the importer ralph-tui"}
     assert len(done("sprint", "list", "--json").json) == 1
 
 
@@ -217,7 +217,7 @@ def test_of_two_importers_of_a_file_the_first_imports_it(
     answers = done("import", ".", "--json").lines
     assert [one["kind"] for one in answers if "sprint" in one] == ["aa-board"]
     left = [(one["kind"], one["reason"]) for one in answers if "reason" in one]
-    said = "prd.json: read by the importer aa-board instead"
+    said = "prd.json: already read by the importer aa-board"
     assert left == [("bb-board", said), ("prd", said)]
 
 

@@ -79,7 +79,7 @@ class Forgetful:
 
 def test_the_kit_finds_a_projection_that_remembers_elsewhere() -> None:
     """Data outside the state is lost when the state is stored, which the kit reports."""
-    with pytest.raises(AssertionError, match="saved every 1 events"):
+    with pytest.raises(AssertionError, match="saving every 1 events"):
         check_projection(Forgetful)
 
 

@@ -103,8 +103,8 @@ def test_item_stands_at_its_indentation() -> None:
         (-(2**63) - 1, "an integer must fit in 64 bits with its sign"),
         ("half \ud83d", "half a surrogate pair is not a character"),
         ("line\nhalf \udc00", "half a surrogate pair is not a character"),
-        (b"bytes", "YAML cannot hold a value of type bytes"),
-        ((1, 2), "YAML cannot hold a value of type tuple"),
+        (b"bytes", "YAML cannot represent a value of type bytes"),
+        ((1, 2), "YAML cannot represent a value of type tuple"),
         ({1: 2}, "a key must be a string, not a value of type int"),
     ],
 )

@@ -98,7 +98,7 @@ def test_a_client_works_through_a_phase(mode: str, sprint: Path, events: Events)
     assert odd.is_error
     assert "outcome: invalid enum value 'odd'" in text_of(odd)
     assert unknown.is_error
-    assert "there is no tool 'rollback' here" in text_of(unknown)
+    assert "there is no tool 'rollback'" in text_of(unknown)
     last = events()[-1]
     assert (last["actor"], last["correlation_id"]) == ("agent:tester", "session")
 

@@ -63,7 +63,7 @@ def test_nothing_is_recorded_where_that_is_off(
 def test_a_reading_server_has_no_tool_that_records(sprint: Path, events: Events) -> None:
     """A tool that is not offered cannot be called."""
     agent, before = Agent(served("s", reads_only=True)), len(events())
-    assert "there is no tool 'report' here" in agent.refused("report", outcome="done")
+    assert "there is no tool 'report'" in agent.refused("report", outcome="done")
     assert agent.ask("next")["do"] == "work"
     assert len(events()) == before
 

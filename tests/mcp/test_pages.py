@@ -123,5 +123,5 @@ def test_a_rollback_between_pages_is_no_mixture(
     more = agent.ask("history", question="log", limit=5, cursor=log["cursor"])
     assert more["events"][0]["version"] == log["events"][-1]["version"] - 1
     text = agent.refused("status", cursor=page["cursor"])
-    assert "hint: ask again without the cursor" in text
+    assert "hint: repeat the call without the cursor" in text
     assert len(_all(_whole(agent, "status", "phases"))) == 300

@@ -80,7 +80,7 @@ def test_it_does_not_pass_a_gate(
     told = agent.ask("report", outcome="done", summary="all of it")
     assert told["recorded"] == ["phase-started", "phase-completed"]
     assert told["next"]["do"] == "gate"
-    assert agent.refused("gate").startswith("error: there is no tool 'gate' here")
+    assert agent.refused("gate").startswith("error: there is no tool 'gate'")
 
 
 def test_a_repeated_call_records_nothing_more(
@@ -122,11 +122,11 @@ def test_a_refusal_has_its_hint(sprint: Path, agent: Agent, done: Run, run: Run)
         ("request", {"title": "x", "why": "y", "priority": "x", "kind": "bug"}, "priority"),
         ("history", {"question": "log", "limit": 51}, "limit: expected `int` <= 50"),
         ("history", {"question": "blame"}, "field: is required"),
-        ("history", {"question": "blame", "to": "x"}, "to: blame takes field, at"),
+        ("history", {"question": "blame", "to": "x"}, "to: blame accepts field, at"),
         ("history", {"question": "log", "at": "whenever"}, "whenever"),
-        ("query", {"sql": "DELETE FROM v_events"}, "only reads"),
+        ("query", {"sql": "DELETE FROM v_events"}, "can only read"),
         ("status", {"sprint": "nobody"}, "there is no sprint nobody"),
-        ("status", {"cursor": "1.x"}, "ask again without the cursor"),
+        ("status", {"cursor": "1.x"}, "repeat the call without the cursor"),
         ("status", {"cursor": "x"}, "'x' for this question"),
     ],
 )

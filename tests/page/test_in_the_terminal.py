@@ -50,7 +50,7 @@ def test_a_job_summary_is_bounded() -> None:
     )
     said = job_summary("## Sprint\n" + "| y |\n" * 300_000, found)
     assert len(said.encode()) <= BYTES_MAX
-    assert said.endswith("The rest is left out: `sprintlog report` has all of it.\n")
+    assert said.endswith("The rest is omitted; run `sprintlog report` to see all of it.\n")
     short = job_summary("## Sprint\n", found)
     assert len(short) < MERMAID_BYTES_MAX + 500
 

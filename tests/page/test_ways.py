@@ -78,8 +78,8 @@ def test_the_advised_way_raises_a_budget_that_is_spent(workspace: Workspace) -> 
     do(workspace, FinishRun("run-1", "budget", 25, "the budget is spent"))
     steps = typed(told(workspace), "type now, as advised")
     assert steps == [
-        "sprintlog rollback iter:1 takes the advice: the plan goes back, "
-        "files do not change",
+        "sprintlog rollback iter:1 takes the advice: restores the plan; "
+        "the files do not change",
         "run sprintlog iteration rules set --budget-cost 2 to allow $1.00 more",
         "use sprintlog run --budget-cost 4 -- sh agent.sh to restart the loop",
     ]
@@ -109,7 +109,7 @@ def test_each_budget_is_said_to_be_fresh_or_not(workspace: Workspace) -> None:
 def test_files_that_were_never_to_be_kept_are_not_missed(workspace: Workspace) -> None:
     """The page states that the loop was not instructed to, not that data is missing."""
     said = told(workspace)
-    assert "Its files were not kept, since the loop ran without --snapshot" in said
+    assert "Its files were not saved because the loop ran without --snapshot" in said
     assert "no snapshot was taken" not in said
 
 

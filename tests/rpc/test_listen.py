@@ -266,7 +266,7 @@ def test_there_are_not_too_many(connect: Any, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(listener, "CLIENTS_MAX", 1)
     first = connect()
     first.ask("ask", question="status")
-    assert connect().next()["error"]["message"] == "there are 1 clients already"
+    assert connect().next()["error"]["message"] == "the limit of 1 clients is reached"
     first.ask("ask", question="status")
 
 
@@ -314,7 +314,7 @@ def test_one_listens_and_a_dead_one_is_followed(tmp_path: Path) -> None:
     folder = tmp_path / ("long" * 30) / "log"
     folder.mkdir(parents=True, mode=0o700)
     with met(folder) as place:
-        with pytest.raises(RefusedError, match="listens at"), met(folder):
+        with pytest.raises(RefusedError, match="is already listening on"), met(folder):
             pass
         assert place.is_there()
     assert not (folder / SOCKET).exists()

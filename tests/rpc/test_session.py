@@ -39,7 +39,7 @@ def test_another_protocol_is_refused(client: Client) -> None:
     """The error names the supported protocol, and the client can continue."""
     error = client.refused("initialize", protocol=2)
     assert error.code == -32001
-    assert error.message == "params.protocol: 2 is not known here; there is 1"
+    assert error.message == "params.protocol: protocol 2 is not supported; supported: 1"
     assert client.refused("initialize", actor="root").code == -32002
     assert client.ask("ask", question="status")["sprint"] == "auth"
 
@@ -54,10 +54,10 @@ def test_no_line_ends_a_session(client: Client, name: str) -> None:
 
 
 WRONG: list[tuple[str, dict[str, Any], int, str]] = [
-    ("status", {}, frames.UNKNOWN_METHOD, "there is no method 'status'; there are: init"),
+    ("status", {}, frames.UNKNOWN_METHOD, "there is no method 'status'; available: init"),
     ("ask", {}, frames.INVALID_PARAMS, "missing required field `question`"),
     ("ask", {"question": "x", "at": "1"}, frames.INVALID_PARAMS, "unknown field `at`"),
-    ("ask", {"question": "statu"}, -32003, "there is no answer of 'statu' here"),
+    ("ask", {"question": "statu"}, -32003, "'statu' is not available here"),
     ("ask", {"question": "status", "given": {"x": "1"}}, -32001, "x: is unknown"),
     ("ask", {"question": "status", "given": {"at": []}}, -32602, "params.given[...]"),
     ("record", {"command": {}}, -32001, "command.type: there is no command 'None'"),
@@ -137,7 +137,7 @@ def test_an_id_is_of_one_request_at_a_time(client: Client) -> None:
     number = client.send("call", words=["status"])
     again = {"jsonrpc": "2.0", "id": number, "method": "ask"}
     said = client.line(json.dumps({**again, "params": {"question": "status"}}).encode())
-    assert said["error"]["message"] == "id: another request with it is not answered yet"
+    assert said["error"]["message"] == "id: another request with this id is pending"
     assert client.wait(number)["answer"]["sprint"] == "auth"
 
 

@@ -221,10 +221,10 @@ def test_who_sends_slowly_is_not_waited_for(
         (
             "queue defer",
             {"request": "req-1", **WHY, "until": "never"},
-            "until: give one of",
+            "until: must be one of",
         ),
         ("sprint pause", {"reason": "x" * 5000}, "reason: has 5000 characters"),
-        ("sprint pause", {"actor": "agent:x"}, "actor: is not a field of this form"),
+        ("sprint pause", {"actor": "agent:x"}, "actor: is not a field in this form"),
         ("sprint pause", {"sprint": "nobody"}, "there is no sprint nobody"),
         ("sprint pause", {"version": "x"}, "version: invalid number 'x'"),
         ("rollback", {"to": "iter:9"}, "iteration 9"),

@@ -49,7 +49,7 @@ def test_each_answer_is_that_of_its_command(
     [
         ("/api/status?sprint=nobody", 404, "there is no sprint nobody"),
         ("/api/statuss", 404, "statuss"),
-        ("/api/status?sprints=auth", 400, "sprints: is unknown; there are: sprint, at"),
+        ("/api/status?sprints=auth", 400, "sprints: is unknown; allowed: sprint, at"),
         ("/api/status?at=whenever", 400, "whenever"),
         ("/api/log?after=-1", 400, "after: invalid number '-1'"),
         ("/api/log?limit=1e3", 400, "limit: invalid number '1e3'"),
@@ -57,7 +57,7 @@ def test_each_answer_is_that_of_its_command(
         ("/api/why?field=no.such", 404, "no.such"),
         ("/api/show/event?position=99", 404, "there is no position 99"),
         ("/api/diff?from=start&file=passwd", 404, "there is no state file"),
-        ("/api/status?at=start&at=best", 400, "give each parameter once"),
+        ("/api/status?at=start&at=best", 400, "pass each parameter only once"),
         ("/api/schema?answer=passwd", 404, "passwd"),
     ],
 )

@@ -167,7 +167,7 @@ def test_a_port_that_is_taken_is_one_line(log: Path, run: Run) -> None:
     assert result.code == 1
     assert result.err.splitlines() == [
         f"error: cannot listen on 127.0.0.1, port {port}: Address already in use",
-        "hint: `sprintlog serve --port 0` takes a free one",
+        "hint: run `sprintlog serve --port 0` to use a free port",
     ]
 
 
@@ -191,7 +191,7 @@ def test_what_is_not_installed_is_one_line(
 @pytest.mark.parametrize(
     ("typed", "code", "said"),
     [
-        (["--actor", "agent:x"], 2, "--actor 'agent:x': give operator or operator:NAME"),
+        (["--actor", "agent:x"], 2, "--actor 'agent:x': must be operator or operator:NAME"),
         (["--port", "70000"], 2, "--port"),
         (["--host", "256.1.1.1"], 1, "cannot listen on 256.1.1.1"),
     ],

@@ -36,7 +36,7 @@ def test_what_is_no_token_is_refused(tmp_path: Path, content: bytes) -> None:
     """The error names the invalid file, and the command that creates a new token."""
     (tmp_path / NAME).write_bytes(content)
     (tmp_path / NAME).chmod(0o600)
-    with pytest.raises(InvalidInputError, match="holds no token") as refused:
+    with pytest.raises(InvalidInputError, match="contains no token") as refused:
         kept_token(tmp_path)
     assert "--new-token" in str(refused.value.hint)
 
@@ -45,7 +45,7 @@ def test_one_that_others_may_read_is_refused(tmp_path: Path) -> None:
     """A token that others could have read or written is invalid."""
     kept_token(tmp_path)
     (tmp_path / NAME).chmod(0o644)
-    with pytest.raises(InvalidInputError, match="others may read it"):
+    with pytest.raises(InvalidInputError, match="other users can read it"):
         kept_token(tmp_path)
 
 

@@ -54,7 +54,9 @@ def test_a_command_that_started_without_them_is_no_before(
     assert os.read(waits, 1) == b""
     os.close(waits)
     (line,) = told
-    assert line.startswith("the files before this run are not kept: that took too long; ")
+    assert line.startswith(
+        "the files before this run were not saved: saving took too long; "
+    )
     with Workspace.open(tmp_path) as workspace:
         types = [event.type for event in workspace.events(*workspace.sprints())]
     assert types == [
@@ -102,7 +104,7 @@ def test_what_was_kept_and_measured_too_late_is_not_believed(
     )
     late = "it took too long: others may have changed the files"
     assert told == [
-        "the files are not kept: that took too long",
+        "the files were not saved: saving took too long",
         f"iteration 1 could not be measured: {late}",
     ]
     with Workspace.open(tmp_path) as workspace:

@@ -156,11 +156,11 @@ def test_a_person_is_told_whether_one_is_under_way(
     """`status` shows whether an iteration is in progress, except if paused."""
     wrap("--", "true")
     assert events("iteration-ended")
-    assert "now: iteration 1 ended, none is under way; last event 20" in sprintlog("status")
+    assert "now: iteration 1 ended, none is running; last event 20" in sprintlog("status")
     status = shlex.join([sys.executable, "-P", "-m", "sprintlog.cli", "status"])
     # A command is recorded while it is running.
     during = wrap("--", "sh", "-c", f"until {status} | grep 'iteration 2 is'; do :; done")
-    assert b"now: iteration 2 is under way; last event 20" in during.stdout
+    assert b"now: iteration 2 is running; last event 20" in during.stdout
     sprintlog("sprint", "pause")
     assert "now: " not in sprintlog("status")
 

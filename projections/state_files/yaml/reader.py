@@ -74,7 +74,7 @@ def load(data: bytes, *, file: str | None = None, builder: "Builder | None" = No
     """Return the parsed YAML; reject anything but plain data, naming the line and field."""
     if len(data) > BYTES_MAX:
         raise InvalidInputError(
-            f"is too long; at most {BYTES_MAX} bytes are allowed", file=file
+            f"is too large; at most {BYTES_MAX} bytes are allowed", file=file
         )
     builder, line = builder or Builder(), 1
     if _is_json(data):
@@ -93,7 +93,9 @@ def load(data: bytes, *, file: str | None = None, builder: "Builder | None" = No
         # Without libyaml, escapes beyond Unicode raise an error of Python itself.
         raise _syntax_error(error, file) from None
     if builder.root is _NOTHING:
-        raise InvalidInputError("holds no document; one is needed", file=file, line=1)
+        raise InvalidInputError(
+            "contains no YAML document; exactly one is required", file=file, line=1
+        )
     return builder.root
 
 
@@ -130,7 +132,7 @@ class Builder:
         """Count a node; reject a node over the limit, or one with an anchor."""
         self.nodes += 1
         if self.nodes > NODES_MAX:
-            raise UnreadError(f"holds more than {NODES_MAX} keys and values")
+            raise UnreadError(f"contains more than {NODES_MAX} keys and values")
         if event.anchor is not None:
             _refuse_alias(f"&{event.anchor}")
 
@@ -279,7 +281,7 @@ def _tagged(text: str, tag: str) -> Any:
     if name == "float" and type(value) is int:
         return float(value)
     if type(value) is not _SCALAR_TYPES[name]:
-        raise UnreadError(f"{_shown(text)} is not what its tag !!{name} says")
+        raise UnreadError(f"{_shown(text)} does not match its tag !!{name}")
     return value
 
 
@@ -317,7 +319,7 @@ def _check_characters(data: bytes, file: str | None) -> None:
     found = next(islice(_DIRECTIVE.finditer(text), _DIRECTIVES_MAX, None), None)
     if found:
         raise InvalidInputError(
-            f"more than {_DIRECTIVES_MAX} directives; none is needed",
+            f"more than {_DIRECTIVES_MAX} directives; none is required",
             file=file,
             line=_line(text[: found.end()]),
         )

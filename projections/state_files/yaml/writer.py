@@ -248,7 +248,7 @@ def _atom(value: object, pad: str) -> str:
         if len(pad) > _PAD_MAX:
             raise UnwritableError(_TOO_DEEP)
         return "{}" if isinstance(value, dict) else "[]"
-    raise UnwritableError(f"YAML cannot hold {_named(value)}")
+    raise UnwritableError(f"YAML cannot represent {_named(value)}")
 
 
 def _head(key: Any, pad: str) -> str:

@@ -95,7 +95,7 @@ def _play(
         return [*problems, *complaints], len(found.calls), by_hook
 
 
-_SAID = ("hooks saw", "tokens:")
+_SAID = ("hooks reported", "tokens:")
 
 
 class _Found:

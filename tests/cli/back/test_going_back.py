@@ -157,7 +157,7 @@ def test_a_person_is_asked(
     monkeypatch.setattr("sprintlog.cli.back.agreement.on_terminal", lambda: True)
     before = files(tree)
     result = run("rollback", "iter:1")
-    assert "plan  goes back to version" in result.out
+    assert "plan  returns to version" in result.out
     assert "replace  src/login" in result.out
     assert (result.code, len(asked)) == (0 if said == "y" else 1, 1)
     assert (files(tree) == before) is (said == "n")
@@ -169,7 +169,7 @@ def test_the_sibling_is_named(tree: Path, done: Run) -> None:
     """After a rollback of the plan alone, the command for the files is printed."""
     said = done("rollback", "iter:1", "--plan").err
     assert (
-        said == "hint: to bring the files back too: `sprintlog rollback iter:1 --files`\n"
+        said == "hint: use `sprintlog rollback iter:1 --files` to restore the files too\n"
     )
     done("rollback", "iter:1", "--files", "--yes")
     assert files(tree)["src/login"] == b"good\n"

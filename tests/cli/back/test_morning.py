@@ -36,7 +36,7 @@ def test_alone_it_says_whose_files_are_there(night: Path, done: Run) -> None:
     said = "as iteration 6 left them (regression); the best is iteration 4"
     assert f"files: {said} ({score(done)})" in lines
     same = "those of iteration 5, the same files as the best"
-    assert lines[-1] == f"next: {BACK} restores the best files ({same})"
+    assert lines[-1] == f"next: run {BACK} to restore the best files ({same})"
 
 
 def score(done: Run) -> str:
@@ -46,7 +46,7 @@ def score(done: Run) -> str:
 
 def test_after_the_way_back_nothing_advises_it(night: Path, done: Run) -> None:
     """The iteration of the files is reported, until an undo; a redo reports it again."""
-    there = "those of iteration 5, brought back: the same files as the best, iteration 4"
+    there = "restored from iteration 5: the same files as the best, iteration 4"
     for way in (["rollback", "best", "--files"], ["redo"]):
         done(*way, "--yes")
         assert (night / "work.txt").read_text() == "work 4\n"
@@ -70,12 +70,12 @@ def test_files_put_elsewhere_are_no_way_back(night: Path, done: Run) -> None:
 def test_that_nothing_is_lost_is_said_everywhere(night: Path, done: Run) -> None:
     """If the later one has the same files, best, status, report and preview say so."""
     said = "the same files as the best"
-    assert f"goes to iteration 5: {said}, and later" in done("iteration best").out
+    assert f"targets iteration 5: {said}, and later" in done("iteration best").out
     assert f"roll back to iteration 5, {said} and later: " in done("status").out
     assert said in done("report").out
     shown = done("rollback", "best", "--files", "--dry-run").out
     assert shown.startswith(
-        f"files  those at the end of iteration 5: {said}, iteration 4, and later\n"
+        f"files  return to the end of iteration 5: {said}, iteration 4, and later\n"
     )
 
 
@@ -93,9 +93,7 @@ def test_the_page_advises_nothing_that_was_done(night: Path, done: Run) -> None:
         done("report", "--html", "night.html")
         page = (night / "night.html").read_text()
         assert ("takes the advice" in page) is is_advised
-        whose = (
-            "as iteration 6 left them" if is_advised else "those of iteration 5, brought"
-        )
+        whose = "as iteration 6 left them" if is_advised else "restored from iteration 5"
         assert f"<b>files </b>{whose}" in page
         assert ("advice: " in done("status").out) is is_advised
         done("rollback", "best", "--files", "--yes")

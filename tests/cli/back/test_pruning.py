@@ -47,7 +47,7 @@ def test_only_what_is_older_goes(many: Path, done: Run) -> None:
 
 def test_an_age_has_a_form(many: Path, run: Run) -> None:
     """An invalid age is refused with an example."""
-    assert "give an age like 30d" in run("store prune", "--older-than", "long").err
+    assert "must be an age like 30d" in run("store prune", "--older-than", "long").err
 
 
 def test_copies_that_nobody_asks_go_with_age(many: Path, done: Run) -> None:

@@ -79,7 +79,7 @@ def test_in_place_shows_its_plan_first(tree: Path, run: Run) -> None:
     result = run("rollback", "iter:1", "--files")
     assert result.code == 1
     assert result.out.splitlines() == [
-        "files  those at the end of iteration 1",
+        "files  return to the end of iteration 1",
         "create  README",
         "replace  src/login",
         "remove  src/mess",
@@ -267,7 +267,9 @@ def test_a_folder_that_changes_is_asked_for(tree: Path, done: Run, run: Run) -> 
     assert (result.code, "folder  empty" in result.out) == (1, True)
     assert (tree / "empty").exists()
     said = done("rollback", "iter:1", "--files", "--yes").out
-    assert "every file has its content of then; 1 folder made, removed or of" in said
+    assert (
+        "every file already has its old content; 1 folder created, removed or with" in said
+    )
     assert not (tree / "empty").exists()
 
 

@@ -42,8 +42,8 @@ def test_snapshot_says_what_it_holds(sprint: Path, done: Run) -> None:
     ]
     assert answer["collisions"] == [["README", "Readme"]]
     said = done("iteration", "snapshot").out
-    assert "left out: pipe: neither file" in said
-    assert "the same but for case: README, Readme" in said
+    assert "skipped: pipe: neither file" in said
+    assert "differ only in case: README, Readme" in said
 
 
 def test_snapshot_is_recorded_once_under_its_key(sprint: Path, done: Run) -> None:
@@ -52,7 +52,7 @@ def test_snapshot_is_recorded_once_under_its_key(sprint: Path, done: Run) -> Non
     (sprint / "more").touch()
     again = done("iteration", "snapshot", "--key", "k", "--json").json
     assert again == {**{n: first[n] for n in again if n != "duplicate"}, "duplicate": True}
-    assert "recorded before" in done("iteration", "snapshot", "--key", "k").out
+    assert "already recorded" in done("iteration", "snapshot", "--key", "k").out
     events = done("log", "--type", "snapshot-taken", "--json").lines
     assert [json.loads(json.dumps(e["data"]))["files"] for e in events] == [1]
 
@@ -66,7 +66,7 @@ def test_ignored_files_are_taken_when_asked_for(sprint: Path, done: Run) -> None
     assert answer["files"] == without + 1
     (sprint / "large").write_bytes(b"x" * (1024 * 1024 + 1))
     said = done("iteration", "snapshot", "--file-max", "1").out
-    assert "left out: large: larger than 1048576 bytes" in said
+    assert "skipped: large: larger than 1048576 bytes" in said
 
 
 def test_iteration_ends_with_its_snapshot(sprint: Path, done: Run) -> None:
@@ -114,7 +114,7 @@ def test_unknown_point_is_told(tree: Path, run: Run) -> None:
     result = run("iteration", "diff", "iter:1", "iter:9")
     assert (result.code, "iteration 9 has no snapshot" in result.err) == (3, True)
     result = run("iteration", "diff", "iter:1", "yesterday")
-    assert (result.code, "give iter:N, start, best or snapshot:ID" in result.err) == (
+    assert (result.code, "specify iter:N, start, best or snapshot:ID" in result.err) == (
         1,
         True,
     )

@@ -45,7 +45,7 @@ def test_a_gate_that_stopped_the_sprint_is_undone(
     # Nothing runs the gate, so a rollback into its run would leave it `running`.
     assert "status: retrying" in done("show", "progress").out
     assert done("next", "--json").json["do"] == "gate"
-    assert "(attempt 2, the last one, blocked)" in run("gate", "run").err
+    assert "(attempt 2, the last, blocked)" in run("gate", "run").err
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,14 @@ def test_a_resume_that_does_not_help_says_what_does(sprint: Path, run: Run) -> N
     run("phase", "start")
     run("phase", "fail", "--error", "no key")
     told = run("sprint", "resume", "--by", "ana", "--why", "x").err
-    assert "warning: it cannot continue yet: phase setup: no key" in told
+    assert "warning: cannot continue yet: phase setup: no key" in told
     assert "hint: `sprintlog phase retry setup`" in told
 
 
 def test_files_that_are_back_are_said_to_be(tree: Path, run: Run, done: Run) -> None:
     """One answer reports it; `audit` lists it as a rollback, once."""
     told = done("rollback", "iter:1", "--files", "--yes", "--reason", "better").out
-    assert "files are back" in told
+    assert "files restored" in told
     assert "started" not in told
     (row,) = done("audit", "--kind", "rollback", "--json").json["decisions"]
     assert (row["type"], row["said"]) == ("restore-started", "iteration 1, better")
@@ -123,7 +123,7 @@ def test_a_new_sprint_names_its_file_and_what_is_next(folder: Path, run: Run) ->
     run("init")
     (folder / "plan.yaml").write_text("phases: [{id: a, prompt: b}]")
     told = run("sprint", "create", "one", "--plan", "plan.yaml").err
-    assert "`sprintlog sprint start` begins it; its state file is PROGRESS.yaml" in told
+    assert "run `sprintlog sprint start` to start the sprint" in told
     more = ("--goal", "x", "--sprint-dir", "two")
     assert (
         "`sprintlog sprint start --sprint two`" in run("sprint", "create", "two", *more).err

@@ -12,7 +12,7 @@ def test_undoing_a_rollback_names_the_work_since(sprint: Path, done: Run) -> Non
     done("phase", "start", "setup")
     done("note", "seen")
     warned = done("undo")
-    assert "1 later event no longer counts: phase-started setup" in warned.err
+    assert "1 later event is also discarded: phase-started setup" in warned.err
     assert "`sprintlog redo`" in warned.err
     assert done("redo").err == ""
 
@@ -24,7 +24,7 @@ def test_redoing_names_the_way_back_to_the_work_since(sprint: Path, done: Run) -
     done("undo")
     done("phase", "complete", "--summary", "mine")
     warned = done("redo").err
-    assert "1 later event no longer counts: phase-completed setup" in warned
+    assert "1 later event is also discarded: phase-completed setup" in warned
     done(*warned.partition("`sprintlog ")[2].partition("`")[0].split())
     assert "summary: mine" in (sprint / "PROGRESS.yaml").read_text()
 
@@ -45,7 +45,7 @@ def test_undoing_a_decision_names_what_followed_it(sprint: Path, done: Run) -> N
     done("redo")
     done("phase", "start")
     done("phase", "complete")
-    assert "2 later events no longer count" in done("undo").err
+    assert "2 later events are also discarded" in done("undo").err
 
 
 def test_what_is_taken_back_is_named(sprint: Path, done: Run) -> None:

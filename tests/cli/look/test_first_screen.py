@@ -59,16 +59,16 @@ def test_whose_files_were_brought_back_is_said(folder: Path, done: Run) -> None:
         done("iteration", "start")
         Path("work.txt").write_text(f"{number}\n")
         done("iteration", "end", "--snapshot")
-    assert "brought back" not in done().out
+    assert "restored from" not in done().out
     done("rollback", "iter:1", "--yes")
-    assert "files: those of iteration 1, brought back\n" in done().out
+    assert "files: restored from iteration 1\n" in done().out
     assert "`sprintlog wrap --snapshot -- COMMAND`" in done().out
-    assert "files: those of iteration 1, brought back\n" in done("status").out
+    assert "files: restored from iteration 1\n" in done("status").out
     done("undo", "--yes")
-    assert "brought back" not in done().out + done("status").out
+    assert "restored from" not in done().out + done("status").out
     done("rollback", "iter:1", "--yes")
     done("iteration", "start")
-    assert "brought back" not in done().out + done("status").out
+    assert "restored from" not in done().out + done("status").out
 
 
 def test_a_shell_prompt_is_one_line(

@@ -86,6 +86,6 @@ def test_status_warns_of_a_state_file_that_is_not_the_recorded_one(
     for command in (["status"], []):
         assert "was edited by hand: `sprintlog adopt`" in done(*command).err
     file.unlink()
-    assert "is missing: `sprintlog rebuild`" in done("status").err
+    assert "is missing: run `sprintlog rebuild`" in done("status").err
     done("rebuild")
     assert done("status").err == ""

@@ -90,7 +90,7 @@ def test_a_loss_is_a_finding_of_its_own_kind(history: Path, done: Run) -> None:
     """`audit` describes and counts losses, and can list them alone."""
     answer = done("audit", "--kind", "loss", "--json").json
     (loss,) = answer["decisions"]
-    assert loss["said"].startswith("1 done before, not done in this version: p0; source ")
+    assert loss["said"].startswith("1 done previously but not in this version: p0; source ")
     assert done("audit").out.splitlines()[-1].endswith(", 1 loss among them")
     assert "loss" not in done("audit", "--at", "version:1").out
 

@@ -227,10 +227,7 @@ def test_memory_is_bounded(sprint: Path, heap: str) -> None:
     if heap == "given out":
         assert process.returncode == 0
     else:
-        assert (process.returncode, said) == (
-            1,
-            "error: the question needs too much memory\n",
-        )
+        assert (process.returncode, said) == (1, "error: the query needs too much memory\n")
 
 
 def test_options_that_exclude_each_other(sprint: Path, run: Any) -> None:

@@ -41,7 +41,7 @@ def test_nothing_is_followed(sprint: Path, done: Run, tmp_path: Path) -> None:
         (["--html", "."], "is a folder"),
         (["--html", "nowhere/night.html"], "No such file"),
         (["--open"], "--open requires --html FILE"),
-        (["3", "--html", "night.html"], "take no point"),
+        (["3", "--html", "night.html"], "do not accept an iteration"),
         (["--html", "night.html", "--at", "version:99"], "has no event at version 99"),
     ],
 )

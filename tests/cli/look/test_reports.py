@@ -183,7 +183,7 @@ def test_what_a_sprint_came_to(loop: Loop, done: Run) -> None:
         "- **Best**: iteration 3 (0.88)",
         "- **Now**: ALERT: Working tests failing, recommend rollback "
         "(Rollback to iteration 3 due to regression): `sprintlog rollback iter:3`; "
-        "with --files the files alone",
+        "with --files, only the files",
         "- **Result**: Selected iteration 3 (quality: 0.88 vs final 0.81)",
     ]
     cells = [one.split(" | ") for one in text.splitlines() if one.startswith("| 5 |")]

@@ -110,7 +110,7 @@ def test_whose_files_are_there_is_told_until_the_next_iteration(
     worse: Path, done: Run
 ) -> None:
     """After a rollback of files `status` names their iteration, until an undo."""
-    line = "files: those of iteration 1, brought back: the best"
+    line = "files: restored from iteration 1: the best"
     assert line not in done("status").out
     done("rollback", "iter:1", "--files", "--yes")
     assert line in done("status").out

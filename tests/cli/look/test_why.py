@@ -222,7 +222,7 @@ def test_an_approved_request_names_who_let_it_in(sprint: Path, done: Run) -> Non
 @pytest.mark.parametrize(
     ("place", "code", "words"),
     [
-        ("a.txt", 2, "give FILE:LINE"),
+        ("a.txt", 2, "specify only FILE:LINE"),
         ("a.txt:0", 1, "has 1 lines"),
         ("a.txt:2", 1, "has 1 lines"),
         ("none.txt:1", 3, "is not a file"),

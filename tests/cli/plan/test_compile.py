@@ -97,7 +97,7 @@ def test_problems_are_told_together(definition: Path, done: Any, run: Any) -> No
     result = run("compile", "sprints/auth")
     assert (result.code, result.out) == (1, "")
     assert result.err == (
-        "error: sprints/auth/SPRINT.yaml:4: collections.step[0].prompt: has no text "
+        "error: sprints/auth/SPRINT.yaml:4: collections.step[0].prompt: is empty "
         "[empty-prompt]\n"
         "error: sprints/auth/SPRINT.yaml:5: collections.step[1].prompt: is missing "
         "[missing-field]\n"

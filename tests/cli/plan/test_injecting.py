@@ -167,15 +167,15 @@ def test_goes_with_a_rollback(sprint: Path, done: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ([], 2, "give one of --prompt, --prompt-file, --file, --workflow"),
+        ([], 2, "specify exactly one of --prompt, --prompt-file, --file, --workflow"),
         (["--prompt", "x", "--file", "y"], 2, "one of --prompt"),
-        (["--prompt", "x", "--id", "n", "--prefix", "p"], 2, "not both"),
+        (["--prompt", "x", "--id", "n", "--prefix", "p"], 2, "cannot be combined"),
         (["--file", "plan.yaml", "--id", "n"], 2, "--id cannot be combined"),
         (["--file", "plan.yaml", "--break"], 2, "--break cannot be combined"),
         (["--prompt", "x", "--position", "first"], 2, "not one of after-current, after"),
         (["--prompt", "x", "--position", "before"], 1, "requires a phase address"),
         (["--prompt", "x", "--position", "after:nope"], 3, "no phase nope"),
-        (["--prompt", " "], 2, "'--prompt': an empty text is not a value"),
+        (["--prompt", " "], 2, "'--prompt': the value must not be empty"),
         (["--prompt", "x", "--id", "setup"], 1, "--id: phase setup already exists"),
         (["--prompt", "x", "--id", "n" * 129], 1, "--id: is longer than 128"),
         (["--prompt-file", "nope.md"], 3, "nope.md: there is no such file"),

@@ -57,7 +57,7 @@ def test_injects_a_workflow_with_a_prefix(workflows: Path, done: Any) -> None:
         (["--workflow", "iterating"], 1, "no items for it"),
         (["--workflow", "bugfix", "--workflows", "elsewhere"], 3, "no such folder"),
         (["--workflow", "bugfix", "--id", "x"], 2, "--id cannot be combined"),
-        (["--workflow", "bugfix", "--prompt", "x"], 2, "give one of"),
+        (["--workflow", "bugfix", "--prompt", "x"], 2, "specify exactly one of"),
         (["--prompt", "x", "--workflows", "y"], 2, "--workflows requires --workflow"),
         (["--workflow", "bugfix", "--position", "after:nope"], 3, "no phase nope"),
     ],

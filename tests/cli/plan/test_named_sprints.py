@@ -79,7 +79,7 @@ def test_a_sprint_named_before_the_command_is_told_where_it_stands(run: Run) -> 
 def test_a_goal_begins_a_sprint(folder: Path, done: Run) -> None:
     """It starts one sprint per key, or changes the unfinished one, which can be run."""
     first = done("goal", "set", "green", "--key", "g")
-    assert "begins, with a limit of 100 iterations" in first.err
+    assert "with a limit of 100 iterations" in first.err
     done("goal", "set", "green and fast")
     (made,) = done("sprint", "list", "--json").json
     told = done("status", "--json").json

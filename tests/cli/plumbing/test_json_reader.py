@@ -43,7 +43,7 @@ def test_is_read_as_json_says(value: object) -> None:
         (b"[" * 5000 + b"]" * 5000, "nested deeper than 64 levels"),
         (b"[" * 1_000_000, "nested deeper than 64 levels"),
         (b"[1e999]", "not JSON: Number out of range"),
-        (b"[NaN]", "not JSON: NaN is not a number; null means unknown"),
+        (b"[NaN]", "not JSON: NaN is not a number; use null for unknown"),
         (b'{"a": -Infinity}', "not JSON: -Infinity is not a number"),
         (b"[01]", "not JSON"),
         (b"[0x10]", "not JSON"),

@@ -43,7 +43,7 @@ def test_an_empty_option_is_a_usage_error(
     before = done("log", "--all", "--json").lines
     option = next(word for word in line if word.endswith("="))
     refused = run(*(word + text * (word is option) for word in line))
-    message = f"'{option[:-1]}': an empty text is not a value"
+    message = f"'{option[:-1]}': the value must not be empty"
     assert (refused.code, message in refused.err) == (2, True), refused.err
     assert done("log", "--all", "--json").lines == before
 
@@ -65,7 +65,7 @@ def test_an_empty_argument_is_a_usage_error(
 ) -> None:
     """It is refused before a log or a sprint is created."""
     refused = run(*line, text)
-    assert (refused.code, "an empty text is not a value" in refused.err) == (2, True)
+    assert (refused.code, "the value must not be empty" in refused.err) == (2, True)
     assert [*folder.iterdir()] == []
 
 
@@ -78,7 +78,7 @@ def test_an_empty_setting_is_refused(sprint: Path, run: Run, key: str, text: str
     refused = run("config", "--trust")
     assert refused.code != 0
     assert f"agent.{key}: " in refused.err
-    assert "an empty text is not a value" in refused.err
+    assert "the value must not be empty" in refused.err
 
 
 def test_a_summary_may_be_empty(sprint: Path, done: Run) -> None:

@@ -203,7 +203,8 @@ def test_a_plan_is_asked_for_slips(folder: Path, run: Any) -> None:
             "warning: plan.yaml: phases[0].brake is an unknown field; did you mean break?",
             "warning: plan.yaml: phases[0].gate.max_retries is an unknown field; "
             "did you mean max-retries?",
-            "hint: `sprintlog sprint start` begins it; its state file is PROGRESS.yaml",
+            "hint: run `sprintlog sprint start` to start the sprint; its state file is "
+            "PROGRESS.yaml",
         ],
     )
     assert "brake: true" in (folder / "PROGRESS.yaml").read_text()

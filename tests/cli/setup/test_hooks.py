@@ -61,7 +61,7 @@ def test_copilot_is_not_told_twice(sprint: Path, home: Path, run: Run, done: Run
     done("hooks", "install", "claude")
     told = run("hooks", "install", "copilot")
     assert told.code == 1
-    assert "covered already" in told.err
+    assert "already covered" in told.err
 
 
 def test_a_damaged_file_is_refused_in_one_line(sprint: Path, home: Path, run: Run) -> None:

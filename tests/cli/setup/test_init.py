@@ -203,7 +203,7 @@ def test_shadows_no_log_by_accident(
     (sprint / "below").mkdir()
     monkeypatch.chdir(sprint / "below")
     assert run("init").code == 1
-    assert "no longer" in run("init", "--here").out
+    assert "instead of" in run("init", "--here").out
 
 
 @pytest.mark.parametrize("entry", ["/x" * 5000, "/dev/null/bin", "\udcff"])

@@ -86,7 +86,7 @@ def test_a_table_of_pyproject_is_read_too(folder: Path, done: Run) -> None:
             "line 2: record.of: there is no such key; did you mean `off`",
         ),
         ("[record]\noff = 1\n", "line 2: record.off: true or false belongs here"),
-        ("record = 1\n", "line 1: record: a table belongs here"),
+        ("record = 1\n", "line 1: record: must be a table"),
         ("[record\n", "line 1, column 8"),
         ("a = " + "[" * 30_000, "is nested too deeply"),
         ("#" * 70_000, "is longer than 64 KiB"),
@@ -112,7 +112,7 @@ def test_a_link_is_not_followed(sprint: Path, run: Run) -> None:
     """The file is a file of the tree, or nothing."""
     (sprint / "else.toml").write_text("")
     (sprint / "sprintlog.toml").symlink_to("else.toml")
-    assert "is a link" in run("status").err
+    assert "is a symbolic link" in run("status").err
 
 
 def test_a_pipe_holds_nobody_up(sprint: Path, run: Run) -> None:

@@ -35,7 +35,7 @@ def test_a_dry_run_shows_and_changes_nothing(home: Path, done: Run) -> None:
     told = done("uninstall", "--dry-run")
     assert "_sprintlog" in told.out
     assert "log: " in told.out
-    assert f"{home / '.bashrc'}:2 is your own line" in told.err
+    assert f"{home / '.bashrc'}:2 is not managed by sprintlog" in told.err
     assert (home / ".zfunc/_sprintlog").exists()
 
 

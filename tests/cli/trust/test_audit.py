@@ -35,10 +35,7 @@ def test_tells_who_when_on_what_and_what_followed(decided: Path, done: Any) -> N
         7,
     )
     assert skip["evidence"] == "version 4: phase-failed setup by agent:coder: boom"
-    assert (skip["in_force"], skip["followed"]) == (
-        False,
-        "no longer in force since version 8",
-    )
+    assert (skip["in_force"], skip["followed"]) == (False, "discarded at version 8")
     lines = done("audit").out.splitlines()
     assert lines[-1] == "auth: 5 decisions up to version 8"
     assert "[discarded]" in "".join(lines)

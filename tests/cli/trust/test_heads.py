@@ -56,13 +56,13 @@ def test_each_thing_that_can_be_wrong_is_said(signed: Path, done: Run, run: Run)
     text = (signed / "HEAD.txt").read_bytes()
     put(signed / "HEAD.txt", text.replace(b"time: 2", b"time: 3"))
     result = run(*CHECK)
-    assert (result.code, "not one of these bytes" in result.out) == (4, True)
+    assert (result.code, "does not match these bytes" in result.out) == (4, True)
     put(signed / "HEAD.txt", text)
     (signed / "HEAD.txt.sig").unlink()
     call = ["ssh-keygen", "-q", "-Y", "sign", "-n", "file", "-f", "ann", "HEAD.txt"]
     subprocess.run(call, cwd=signed, check=True)
     result = run(*CHECK)
-    assert (result.code, "not for heads" in result.out) == (4, True)
+    assert (result.code, "not for a sprintlog head" in result.out) == (4, True)
     (signed / "HEAD.txt.sig").unlink()
     assert run(*CHECK).code == 4
 
@@ -120,9 +120,9 @@ def test_commits_bear_witness(folder: Path, done: Run, run: Run) -> None:
     done("sprint", "create", "auth", "--plan", "plan.yaml")
     line = done("verify head", "--trailer").out.strip()
     git(folder, "commit", "-q", "--allow-empty", "-m", f"night\n\n{line}")
-    assert "1 head is named" in done("verify", "--git").err
+    assert "1 head is recorded" in done("verify", "--git").err
     git(folder, "notes", "--ref=heads", "add", "-m", line)
-    assert "2 heads are named" in done("verify", "--git").err
+    assert "2 heads are recorded" in done("verify", "--git").err
     git(folder, "commit", "-q", "--allow-empty", "-m", "x\n\nSprintlog-Head: 1:" + "ab" * 8)
     result = run("verify", "--git")
     assert (result.code, "has another hash" in result.out) == (4, True)

@@ -66,7 +66,7 @@ def test_state_file_that_is_a_link_is_not_followed(
         True,
     )
     assert (sprint / target).read_bytes() == b"theirs"
-    assert "move away what is there, then `sprintlog rebuild`" in result.err
+    assert "move the existing file elsewhere" in result.err
     (sprint / "PROGRESS.yaml").unlink()
     assert run("rebuild").code == 0
 
@@ -81,7 +81,7 @@ def test_folder_on_the_way_that_is_a_link_is_not_followed(folder: Path, run: Run
     before = picture(folder / "real")
     result = run("sprint", "start")
     assert (result.code, "sprints/auth/PROGRESS.yaml" in result.err) == (0, True)
-    assert "move away what is there" in result.err
+    assert "move the existing file elsewhere" in result.err
     assert picture(folder / "real") == before
 
 
@@ -114,7 +114,7 @@ def test_file_without_end_is_not_read_whole(
     result = run("note", "seen")
     assert (result.code, "it is longer than 1 MiB" in result.err) == (0, True)
     assert (sprint / name).stat().st_size == 2**20 + 1
-    assert name[0] == "." or "move away what is there" in result.err
+    assert name[0] == "." or "move the existing file elsewhere" in result.err
 
 
 @pytest.mark.parametrize(

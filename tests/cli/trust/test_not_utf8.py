@@ -73,7 +73,7 @@ DOORS: list[tuple[tuple[str, ...], int, str]] = [
     # Free texts are recorded.
     (("note", f"o{ODD}"), 0, "note-added"),
     (("note", ODD, "--key", "k"), 0, "note-added"),
-    (("note", ODD, "--key", "k"), 0, "recorded before"),
+    (("note", ODD, "--key", "k"), 0, "already recorded"),
     (("note", f"{ODD}2", "--key", "k"), 5, "key 'k' was already used"),
     (("queue", "add", ODD, "--type", "bug", "--priority", "high"), 0, "req-1"),
     (("queue", "list"), 0, SHOWN),

@@ -11,7 +11,7 @@ def test_names_by_index_what_has_no_names() -> None:
         'PROGRESS.yaml was edited by hand: phases[3]["a/b"] (1 change), '
     )
     said = edited({"path": "progress.json", "changes": patch}, of_journal=True)
-    assert said.endswith("`sprintlog adopt --journal` does it")
+    assert said.endswith("`sprintlog adopt --journal` to adopt the edit")
 
 
 def test_says_nothing_of_adopting_what_cannot_be() -> None:

@@ -147,8 +147,8 @@ def test_byte_order_mark_and_markers_are_skipped() -> None:
         ("a: !!set {b}\n", 1, "a", "is not allowed here"),
         ("a: !!map []\n", 1, "a", "is not allowed here"),
         ("!!omap a: 1\n", 1, None, "is not allowed here"),
-        ("a: !!int x\n", 1, "a", '"x" is not what its tag !!int says'),
-        ("a: !!bool yes\n", 1, "a", '"yes" is not what its tag !!bool says'),
+        ("a: !!int x\n", 1, "a", '"x" does not match its tag !!int'),
+        ("a: !!bool yes\n", 1, "a", '"yes" does not match its tag !!bool'),
         ("a: !!float .inf\n", 1, "a", ".inf is not a finite number"),
         ("a: &x 1\nb: *x\n", 1, "a", "(&x) are not allowed; write the value out"),
         ("a: &x [1]\n", 1, "a", "anchors and aliases (&x) are not allowed"),
@@ -161,9 +161,9 @@ def test_byte_order_mark_and_markers_are_skipped() -> None:
         ("p:\n  {a: 1}: 2\n", 2, "p", "a key is a collection"),
         ("a: 1\n---\nb: 2\n", 2, None, "a second document starts; only one is allowed"),
         ("---\n---\na: 1\n", 2, None, "a second document starts"),
-        ("", 1, None, "holds no document; one is needed"),
-        ("# nothing\n", 1, None, "holds no document"),
-        ("---\n...\n", 1, None, "holds no document"),
+        ("", 1, None, "contains no YAML document; exactly one is required"),
+        ("# nothing\n", 1, None, "contains no YAML document"),
+        ("---\n...\n", 1, None, "contains no YAML document"),
         ("a: b: c\n", 1, None, "is not YAML: mapping values are not allowed"),
         ("a: 1\nb: [1, 2\n", 3, None, "is not YAML: "),
         ("a:\n\t- 1\n", 2, None, "is not YAML: "),
@@ -221,7 +221,7 @@ def test_escapes_that_are_no_characters_are_refused(escape: str) -> None:
 
 def test_size_is_bounded() -> None:
     """A file beyond 8 MiB is refused unread."""
-    assert "is too long; at most 8388608 bytes" in str(refusal(b" " * (BYTES_MAX + 1)))
+    assert "is too large; at most 8388608 bytes" in str(refusal(b" " * (BYTES_MAX + 1)))
 
 
 def test_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def test_a_gate_that_passed_ends_the_trouble() -> None:
     assert first.evidence == "attempt 1, exit code 2"
     assert paused.evidence == ""
     late = f.GateChecked("a", 1, 137, timed_out=True, elsewhere=True)
-    assert told(late)[0].said == "failed at its time limit, handed in from elsewhere"
+    assert told(late)[0].said == "timed out, handed in from elsewhere"
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_rollbacks_say_what_they_took_and_brought_back() -> None:
     """A discarded decision has the version of its rollback, and a rollback its versions."""
     events: list[Event] = [f.SprintStarted(), f.PhaseSkipped("a"), f.RolledBack(1, "no")]
     skip, back = told(*events)
-    assert (skip.in_force, skip.followed) == (False, "no longer in force since version 3")
+    assert (skip.in_force, skip.followed) == (False, "discarded at version 3")
     assert (back.in_force, back.followed) == (True, "no longer in force: 2")
     skip, back, undo = told(*events, f.RolledBack(2, undoes=3))
     assert (skip.in_force, skip.followed) == (True, "")

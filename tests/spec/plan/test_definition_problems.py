@@ -268,7 +268,7 @@ def test_the_error_says_all_for_programs(tmp_path: Path) -> None:
         "file": str(file),
         "line": 4,
         "path": "collections.step[0].prompt",
-        "message": "has no text",
+        "message": "is empty",
         "hint": None,
     }
 

@@ -49,7 +49,7 @@ def test_only_what_was_asked_for(
         (["log"], "actr", "did you mean actor?"),
         (["best"], "best.scor", "did you mean score?"),
         (["audit"], "decisions.what", "it has position,"),
-        (["status"], "version,,sprint", "names like a,b.c"),
+        (["status"], "version,,sprint", "names such as a,b.c"),
         (["status"], "version.number", "it has none"),
     ],
 )

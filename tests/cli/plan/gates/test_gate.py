@@ -117,7 +117,7 @@ def test_has_a_time_limit(gated: Gated, run: Run, done: Run) -> None:
     gated("echo on; sleep 100")
     result = run("gate", "run", "--timeout", "0.2")
     assert result.code == 6
-    assert "it ran into its time limit (attempt 1 of at most 4)" in result.err
+    assert "timed out (attempt 1 of at most 4)" in result.err
     assert "    on\n    [sprintlog: ended at its time limit of 0.2 s]" in result.out
     data = done("log", "--json").lines[-1]["data"]
     assert (data["timed_out"], data["exit_code"]) == (True, 143)
@@ -129,7 +129,7 @@ def test_says_what_was_left_running(gated: Gated, run: Run) -> None:
     result = run("gate", "run")
     assert result.code == 0
     assert result.err == (
-        "warning: processes left running by the gate of build were ended: 1\n"
+        "warning: processes left running by the gate of build were stopped: 1\n"
     )
 
 

@@ -160,7 +160,7 @@ def test_measurements_of_our_own_are_not_taken_in_again(loop: Path, run: Run) ->
     before = run("verify", "--json").json["events"]
     result = run("import", "aiwg")
     assert result.code == 1
-    assert "are those of sprint ralph-dates-1a2b3c4d here" in result.err
+    assert "already belong to sprint ralph-dates-1a2b3c4d" in result.err
     assert run("verify", "--json").json["events"] == before
 
 
@@ -168,7 +168,7 @@ def test_several_loops_are_no_one_sprint(loop: Path, run: Run) -> None:
     """Nothing is guessed: the refusal names a command."""
     result = run("import", "aiwg", "--sprint", "night")
     assert result.code == 1
-    assert "2 sprints cannot be the one sprint night" in result.err
+    assert "2 sprints cannot be imported as the single sprint night" in result.err
 
 
 STATE = '{"loopId": "x", "objective": "y", '
@@ -178,7 +178,7 @@ ANALYTICS = '{"loop_id": "x", "iterations": [{'
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "holds no document"),
+        (b"", "contains no YAML document"),
         (b'{"loopId": "x", "iter', "not JSON"),
         (b"\x00\xff\x10", "state.json"),
         (b"[]", "is not a state, analytics or measurement"),
@@ -231,7 +231,7 @@ def test_no_link_is_followed_that_nobody_named(loop: Path, run: Run, name: str) 
     inner.symlink_to(loop.parent / "elsewhere")
     result = run("import", "aiwg")
     assert result.code == 1
-    assert "is a link, which is not followed" in result.err
+    assert "is a symbolic link, which is not followed" in result.err
     assert run("verify", "--json").json["events"] == 0
 
 

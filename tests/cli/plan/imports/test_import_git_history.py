@@ -102,7 +102,7 @@ def test_leaves_other_sprints_at_its_path_out(commit: Commit, done: Any) -> None
     result = done("import", "progress", "--git", "PROGRESS.yaml", "--json")
     assert {answer["stream"] for answer in result.lines} == {"sprint/auth"}
     assert len(result.lines) == 2
-    assert "2 versions of PROGRESS.yaml left out" in result.err
+    assert "skipped 2 versions of PROGRESS.yaml" in result.err
     named = ("--sprint", "zero", "--sprint-dir", "zero")
     (older,) = done("import", "progress", "--git", "PROGRESS.yaml", "--json", *named).lines
     assert older["stream"] == "sprint/zero"
@@ -185,7 +185,7 @@ def test_reads_nothing_that_is_too_long(
     result = run("import", "progress", "--git", "PROGRESS.yaml")
     assert (result.code, max(map(len, read)) < 10_000) == (1, True)
     assert "PROGRESS.yaml@" in result.err
-    assert "too long" in result.err
+    assert "too large" in result.err
     assert run("log", "--all", "--json").out == ""
 
 
@@ -207,7 +207,7 @@ def test_says_when_git_knows_nothing(folder: Path, commit: Commit, run: Any) -> 
     assert (result.code, result.err.count("\n")) == (1, 1)
     commit(1, {"PROGRESS.yaml": document(1)})
     result = run("import", "progress", "--git", "nowhere/PROGRESS.yaml")
-    assert result.err == "error: git knows no committed version of this file\n"
+    assert result.err == "error: git has no committed version of this file\n"
 
 
 def test_says_when_the_older_part_is_not_there(
@@ -221,7 +221,7 @@ def test_says_when_the_older_part_is_not_there(
     done("init")
     result = done("import", "progress", "--git", "PROGRESS.yaml", "--json")
     assert len(result.lines) == 2
-    assert "cloned in part: older versions of PROGRESS.yaml are not there" in result.err
+    assert "a partial clone: older versions of PROGRESS.yaml are missing" in result.err
 
 
 def test_says_when_the_texts_are_not_there(
@@ -236,4 +236,4 @@ def test_says_when_the_texts_are_not_there(
     run("init")
     result = run("import", "progress", "--git", "PROGRESS.yaml")
     assert result.code == 1
-    assert result.err.startswith("error: the repository holds no text of PROGRESS.yaml@")
+    assert result.err.startswith("error: the repository does not contain PROGRESS.yaml@")

@@ -211,7 +211,7 @@ def test_text_beside_a_json_is_left(example: Path, ralph: Path, done: Run) -> No
     """If progress.json exists, nothing happens, and both files are mentioned."""
     (ralph / "progress.txt").write_text("old")
     told = done("journal", "migrate")
-    assert "`sprintlog import journal FILE` imports it" in told.err
+    assert "use `sprintlog import journal FILE` to import it" in told.err
     assert (ralph / "progress.txt").exists()
     done("import", "journal", PLACE)
     before = example.read_bytes()
@@ -303,7 +303,7 @@ def test_a_text_that_is_named_is_taken_at_any_time(
     assert run("journal", "migrate", "gone.txt").code == 3
     (ralph / "progress.txt").write_text("later")
     told = done("journal", "migrate")
-    assert "`sprintlog journal migrate FILE` imports it" in told.err
+    assert "use `sprintlog journal migrate FILE` to import" in told.err
     done("journal", "migrate", ".ralph/progress.txt")
     assert (ralph / "progress.txt.backup").read_text() == "later"
 

@@ -109,7 +109,7 @@ def test_reads_no_file_that_is_too_long(sprint: Path, run: Any) -> None:
         with (sprint / name).open("wb") as file:
             file.truncate(300 * 2**20)
     imported = run("import", "progress", "big.yaml")
-    assert (imported.code, "big.yaml: is too long" in imported.err) == (1, True)
+    assert (imported.code, "big.yaml: is too large" in imported.err) == (1, True)
     noted = run("note", "x")
     assert (noted.code, "longer than" in noted.err) == (0, True)
     (sprint / "PROGRESS.yaml").unlink()

@@ -115,7 +115,7 @@ def test_no_link_is_followed_that_nobody_named(loop: Path, run: Run) -> None:
     (loop / "history.jsonl").symlink_to(loop.parent / "elsewhere")
     result = run("import", "orchestrator", "--sprint", "night")
     assert result.code == 1
-    assert "history.jsonl: is a link, which is not followed" in result.err
+    assert "history.jsonl: is a symbolic link, which is not followed" in result.err
 
 
 def test_the_source_stays_as_it_is(loop: Path, done: Run) -> None:
@@ -140,7 +140,7 @@ def test_the_source_stays_as_it_is(loop: Path, done: Run) -> None:
         ),
         (
             b'{"ts":"2026-06-02T08:00:00Z","type":{"kind":"iteration_started","iteration":"1"}}',
-            ":1: type.iteration: is not an iteration number",
+            ":1: type.iteration: must be an iteration number",
         ),
         (b" " * (64 * 2**20 + 1), "is longer than 64 MiB"),
     ],

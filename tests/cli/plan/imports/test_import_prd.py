@@ -204,7 +204,10 @@ def test_several_lists_are_not_one_sprint(loop: Path, run: Run) -> None:
     tags = {x: {"tasks": [{"title": x, "status": "done"}]} for x in "ab"}
     (loop / "tasks.json").write_text(json.dumps(tags))
     result = run("import", "prd", "tasks.json", "--sprint", "x")
-    assert (result.code, "2 sprints cannot be the one sprint x" in result.err) == (1, True)
+    assert (
+        result.code,
+        "2 sprints cannot be imported as the single sprint x" in result.err,
+    ) == (1, True)
     assert run("verify", "--json").json["events"] == 0
 
 

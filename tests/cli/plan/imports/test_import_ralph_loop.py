@@ -105,7 +105,7 @@ def test_keys_of_nobody_are_counted_and_kept(loop: Path, done: Run) -> None:
         ("iteration: 3", "iteration: 20000", "iteration: 20000 is more than 10000"),
         ("max_iterations: 20", "", "max_iterations: is missing"),
         ('"2026-06-02T08:00:00Z"', "today", "started_at: 'today' is not a time"),
-        ("active: true", "active: perhaps", "active: is not true or false"),
+        ("active: true", "active: perhaps", "active: must be true or false"),
         ("---\n\n", "", "has no front matter"),
     ],
 )
@@ -151,7 +151,7 @@ def test_no_link_is_followed(loop: Path, run: Run) -> None:
     loop.rename(loop.parent / "elsewhere")
     loop.symlink_to(loop.parent / "elsewhere")
     result = run("import", "ralph-loop")
-    assert (result.code, "is a link" in result.err) == (1, True)
+    assert (result.code, "is a symbolic link" in result.err) == (1, True)
 
 
 def test_a_loop_that_ended_has_no_file(folder: Path, run: Run) -> None:

@@ -204,7 +204,7 @@ def test_no_link_to_a_subagent_is_followed(log: Path, run: Run) -> None:
     subagent = AGENTS / "claude-2.1.197-subagent.jsonl"
     (log / "one" / "subagents" / "agent-1.jsonl").symlink_to(subagent)
     result = run("import", "transcript", "one.jsonl")
-    assert (result.code, "is a link" in result.err) == (1, True)
+    assert (result.code, "is a symbolic link" in result.err) == (1, True)
 
 
 def test_the_same_session_again_records_nothing(log: Path, done: Run) -> None:

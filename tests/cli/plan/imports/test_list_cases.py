@@ -51,7 +51,7 @@ TABLE = (
     Case("E3-empty", ("prd prd.json",), {}, "0 stories"),
     Case("E3-bom", ("prd.json",), {"mark": "cp"}),
     Case("E5", ("prd --git prd.json",), {"cut": "cp"}, "1 version; cut", "cut"),
-    Case("E5", ("prd --git prd.json",), {"cut": "cp"}, "was cloned in part", "cut"),
+    Case("E5", ("prd --git prd.json",), {"cut": "cp"}, "is a partial clone", "cut"),
     Case("E5-whole", ("prd --git prd.json",), {"cut": "cp"}, "2 versions; cut", "whole"),
     Case(
         "X-gsd", (".planning/STATE.md",), {"x-gsd-v1.0": "cipp"}, "gsd, 4 phases, 1 passed"
@@ -215,7 +215,7 @@ def test_import_of_a_folder_reports_all_it_finds(
         ".ralph/odd.md": "",
         ".ralph/history.jsonl": "",
     }
-    assert left[".ralph"][1].endswith("is a link, which is not followed")
+    assert left[".ralph"][1].endswith("is a symbolic link, which is not followed")
     assert "beads is not installed" in left[".beads"][1]
 
 
@@ -257,7 +257,7 @@ def test_a_fix_plan_without_check_boxes_is_not_guessed_at(
     done("init", "--here")
     (folder / "@fix_plan.md").write_text(PLAIN)
     result = run("import", *command.split(" "))
-    said = "has no check boxes (`- [x]`), so nothing states which items are done"
+    said = "has no check boxes (`- [x]`), so completed items are unknown"
     assert result.code == 1
     assert f"@fix_plan.md: {said}" in result.out + result.err
     assert run("verify", "--json").json["events"] == 0

@@ -46,7 +46,7 @@ def log(folder: Path, done: Run) -> Path:
 def test_what_it_is_given_is_recognised(log: Path, done: Run, name: str, kind: str) -> None:
     """A file is detected by its contents, a folder by its files; then it is imported."""
     result = done("import", FIXTURES / name)
-    assert f"is taken for what `import {kind}` takes" in result.err
+    assert f"is imported with `import {kind}`" in result.err
     assert done("verify", "--json").json["events"] > 0
 
 
@@ -69,7 +69,7 @@ def test_a_folder_without_records_is_refused(log: Path, run: Run, word: str) -> 
     """The refusal lists the known kinds."""
     (log / "empty").mkdir()
     result = run("import", "empty", *filter(None, [word]))
-    assert (result.code, "nothing in it that import knows" in result.err) == (3, True)
+    assert (result.code, "contains nothing that import supports" in result.err) == (3, True)
 
 
 @pytest.mark.parametrize("content", [b"", b"words", b"\x00\xff\x80", b"{}", b"[1, 2"])

@@ -102,7 +102,10 @@ def test_takes_rules_of_a_file(queue: Path, done: Any) -> None:
         ("rules: [{name: a, decision: drop}]", "rules[0].decision"),
         ("rules: [{decision: defer}]", "rules[0].name"),
         ("rules: [{name: a, decision: defer, type: idea}]", "rules[0].type"),
-        ("rules: [{name: a, decision: defer, model: opus}]", "model belongs to approve"),
+        (
+            "rules: [{name: a, decision: defer, model: opus}]",
+            "model requires decision approve",
+        ),
         ("rules: [{name: a, decision: approve, position: there}]", "rules[0].position"),
         (
             "rules: [{name: a, decision: defer}, {name: a, decision: defer}]",

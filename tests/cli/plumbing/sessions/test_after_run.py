@@ -37,7 +37,7 @@ for line in Path("hooks").read_bytes().splitlines():
 %s
 os.kill(os.getpid(), signal.SIGKILL)
 '''
-SEEN = "hooks saw 1 of 2 tool calls; 1 taken from the transcript"
+SEEN = "hooks reported 1 of 2 tool calls; 1 taken from the transcript"
 Agent = Callable[..., list[str]]
 
 
@@ -165,7 +165,11 @@ def test_a_run_in_which_hooks_saw_all_is_quiet(agent: Agent, run: Run, done: Run
         "sys.exit()",
     ]
     said = run("run", *agent(last="\n".join(lines)))
-    assert (said.code, "hooks saw" in said.err, "tokens" in said.err) == (0, False, False)
+    assert (said.code, "hooks reported" in said.err, "tokens" in said.err) == (
+        0,
+        False,
+        False,
+    )
     assert len(events(done, "tool-called")) == 2
     assert recovered(done) == []
 
@@ -245,7 +249,7 @@ def test_a_session_around_it_goes_on(
     first = [sys.executable, "-m", "sprintlog.cli", "hook", "claude"]
     subprocess.run(first, input=hooks[0], check=True)
     Path("hooks").write_bytes(b"\n".join(hooks[1:]))
-    assert "hooks saw" not in run("run", *command).err
+    assert "hooks reported" not in run("run", *command).err
     assert len(events(done, "tool-called")) == 1
 
 
@@ -264,7 +268,7 @@ def test_a_hook_that_still_runs_tells_how_its_call_ended(
     )
     # Python may take a second to start on a busy machine.
     monkeypatch.setattr(reconciliation, "PATIENCE_SECONDS", 20.0)
-    assert "hooks saw 2 of 2 tool calls; 0 taken" in run("run", *agent(last=late)).err
+    assert "hooks reported 2 of 2 tool calls; 0 taken" in run("run", *agent(last=late)).err
     found = [event["data"] for event in events(done, "tool-called")]
     assert [(x.get("is_unfinished", False), "found_in" in x) for x in found] == [
         (False, False)
@@ -308,9 +312,9 @@ def test_the_calls_of_a_stream_are_events_once(
     found = events(done, "tool-called")
     assert [event["data"]["found_in"] for event in found] == ["stream"] * 7
     assert len({event["correlation_id"] for event in found}) == 1
-    taken = "hooks saw 0 of 7 tool calls; 7 taken from the stream"
+    taken = "hooks reported 0 of 7 tool calls; 7 taken from the stream"
     if not wraps:
-        assert said.err.count("hooks saw") == said.err.count(taken) == tells
+        assert said.err.count("hooks reported") == said.err.count(taken) == tells
     (name,) = done("show", "session", "--json").json
     assert (name["tool_calls"], name["failed_calls"]) == (7, 2)
 

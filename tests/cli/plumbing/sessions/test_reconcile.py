@@ -112,7 +112,7 @@ def test_the_answer_is_one_line(sprint: Path, done: Run) -> None:
     file = transcript_of(sprint, f"{KILLED}-transcript")
     tell(sprint, "claude", hooks_of(KILLED, "claude"))
     said = done("session", "reconcile", "--transcript", file, "--ended").out.splitlines()
-    assert said[0] == "hooks saw 1 of 2 tool calls; 1 taken from the transcript"
+    assert said[0] == "hooks reported 1 of 2 tool calls; 1 taken from the transcript"
     assert said[1].startswith("tokens: 240 in, 80 out, in no sprint")
 
 
@@ -134,7 +134,7 @@ def test_a_transcript_of_another_session_or_agent_is_refused(
     tell(sprint, "claude", hooks_of(KILLED, "claude"))
     before = done("log", "--all", "--json").out
     for name, problem in (
-        ("claude-2.1.330-transcript", "is of session"),
+        ("claude-2.1.330-transcript", "belongs to session"),
         ("codex-rollout", "is not a transcript of claude"),
     ):
         file = transcript_of(sprint, name)

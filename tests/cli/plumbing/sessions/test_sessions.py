@@ -159,7 +159,7 @@ def test_doctor_counts_sessions_and_what_waits(told: Path, done: Run) -> None:
     """The size of agents' sessions, spooled and unknown input is shown."""
     tell(told, b"odd")
     checks = {one["check"]: one["found"] for one in done("doctor", "--json").json["checks"]}
-    assert checks["sessions"].startswith("sessions of agents: 1, with 15 events in ")
+    assert checks["sessions"].startswith("agent sessions: 1, with 15 events in ")
     assert checks["hooks"].endswith(": 1")
     assert "spool" not in checks
 

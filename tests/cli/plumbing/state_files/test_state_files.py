@@ -32,7 +32,7 @@ def test_an_edit_is_told_in_words(sprint: Path, done: Any) -> None:
     (event,) = done("log", "--type", "edit-observed", "--json").lines
     assert event["data"]["fields"] == ["phases[review].prompt"]
     said = "PROGRESS.yaml was edited by hand: phases[review].prompt (1 change), "
-    said += "not taken over until `sprintlog adopt` does it"
+    said += "not adopted; run `sprintlog adopt` to adopt the edit"
     line = done("log", "--type", "edit-observed").out
     assert f"edit-observed  {said}; kept PROGRESS-" in line
     told = done("audit", "--kind", "edit").out

@@ -174,9 +174,9 @@ def test_after_a_rollback_the_same_file_is_a_new_end(begun: None, done: Run) -> 
     ("content", "said"),
     [
         (b"", "is empty: the agent's work is unknown"),
-        (bytes(range(256)) * 40, "of no agent that is known, kept as plain words"),
-        (b"just words\n", "1 line of no agent that is known, kept as plain words"),
-        (b'{"hook_event_name": "Stop"}\n', "of no agent that is known"),
+        (bytes(range(256)) * 40, "from an unknown agent, kept as plain text"),
+        (b"just words\n", "1 line from an unknown agent, kept as plain text"),
+        (b'{"hook_event_name": "Stop"}\n', "from an unknown agent"),
         (STREAM.read_bytes()[:-3000], "ends in the middle of the work"),
         (STREAM.read_bytes() + b'{"odd": 1}\n' * 2, "2 of 25 lines not understood"),
     ],

@@ -89,8 +89,8 @@ def test_refuses_a_file_naming_the_field(
         (["--metric", "tests=1"], 1, "there is no metric 'tests'"),
         (["--metric", "test_count=nan"], 1, "test_count: 'nan' is not a finite number"),
         (["--metric", "test_count=many"], 1, "test_count: 'many' is not a number"),
-        (["--metric", "test_count"], 2, "give NAME=VALUE"),
-        (["--metric", "=1"], 2, "give NAME=VALUE"),
+        (["--metric", "test_count"], 2, "must be NAME=VALUE"),
+        (["--metric", "=1"], 2, "must be NAME=VALUE"),
         (["--metric", "test_count=1", "--metric", "test_count=2"], 2, "is given twice"),
         (["--number", "9", "--metric", "test_count=1"], 3, "iteration 9 was never started"),
         (["--number", "1", "--metric", "test_count=1"], 1, "is already measured"),
@@ -193,7 +193,9 @@ def test_alerts_that_a_rollback_answered_are_said_to_be(measured: Path, done: Ru
     found = done("iteration alerts")
     assert found.out == "no alert in iteration 2\n"
     more = f"{count} more alert{'' if count == 1 else 's'}"
-    answered = "answered by going back from iteration 3: `sprintlog iteration alerts --all`"
+    answered = (
+        "resolved by the rollback of iteration 3: run `sprintlog iteration alerts --all`"
+    )
     assert f"hint: {more}, {answered}" in found.err
 
 
@@ -301,7 +303,7 @@ def test_the_target_is_named_beside_the_best_one(sprint: Path, done: Run) -> Non
     lines = done("iteration best").out.splitlines()
     assert lines[0].startswith("iteration 1 ")
     assert lines[2:] == [
-        "a rollback to the best goes to iteration 2: as good as the best, and later",
+        "a rollback to the best targets iteration 2: as good as the best, and later",
         "  as good: verified, and its score is not lower "
         "(`sprintlog iteration compare 1 2`)",
     ]
@@ -329,7 +331,9 @@ def test_files_that_cannot_come_back_are_said(sprint: Path, done: Run, run: Run)
         done("iteration", "end", *line)
     result = run("rollback", "best")
     assert result.code == 0
-    assert result.err == ("warning: iteration 2 has no snapshot: the files do not change\n")
+    assert result.err == (
+        "warning: iteration 2 has no snapshot: the files remain unchanged\n"
+    )
     assert run("restore", "best", "--apply").code == 3
 
 

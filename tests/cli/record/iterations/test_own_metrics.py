@@ -75,10 +75,10 @@ def test_rules_show_how_it_is_declared(loop: Path, done: Run) -> None:
 @pytest.mark.parametrize(
     ("typed", "why"),
     [
-        (("--better", "lower"), "--better: give --metric NAME with it"),
-        (("--weight", "0.2"), "--weight: give --metric NAME with it"),
-        (("--metric", "m", "--weight", "0.2", "--weight", "0.3"), "give one number"),
-        (("--metric", "m", "--target", "fast"), "--target 'fast': give a number"),
+        (("--better", "lower"), "--better requires --metric NAME"),
+        (("--weight", "0.2"), "--weight requires --metric NAME"),
+        (("--metric", "m", "--weight", "0.2", "--weight", "0.3"), "must be one number"),
+        (("--metric", "m", "--target", "fast"), "--target 'fast': must be a number"),
     ],
 )
 def test_wrong_words_are_usage(

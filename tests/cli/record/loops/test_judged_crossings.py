@@ -141,7 +141,7 @@ def test_by_rules_measures_what_is_due_and_nothing_else(
     """Without a rule it is refused; if nothing is due, nothing happens."""
     prepare(done, folder)
     assert (
-        "sprint one has no rule for measuring"
+        "sprint one has no measurement rule"
         in run("iteration", "measure", "--by-rules").err
     )
     done("iteration rules set", *MEASURES)

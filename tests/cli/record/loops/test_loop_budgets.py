@@ -123,7 +123,7 @@ def test_what_is_decided_meanwhile_is_no_later_stop(
     said = done("status").out
     stopped = said.partition("stopped: ")[2].partition("\n")[0]
     assert stopped.startswith("the budget was spent: cost $0.")
-    assert "of $0.10 then; it is $9.00 now, $8." in stopped
+    assert "of $0.10; now it is $9.00, with $8." in stopped
     again = said.partition("hint: ")[2].partition("\n")[0]
     assert done().out == said
     report = done("report")

@@ -211,7 +211,7 @@ def test_next_shows_an_iteration_and_hooks(goal_agent: Make, done: Run) -> None:
     [
         (["--mode", "ralph"], "Ralph mode requires --goal"),
         (["--goal", "x", "--mode", "standard"], "Ralph mode requires --goal"),
-        (["--hook", HOOK], "give a --plan, or a --goal"),
+        (["--hook", HOOK], "specify --plan or --goal"),
         (["--goal", "x", "--hook", "workflow=w"], "id"),
         (["--goal", "x", "--hook", "id=a"], "names nothing to run"),
         (["--goal", "x", "--hook", "id=a,workflow=w,parallel=maybe"], "true or false"),

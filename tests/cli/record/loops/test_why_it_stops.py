@@ -109,7 +109,7 @@ def test_a_resume_says_what_else_is_needed(sprint: Path, done: Run) -> None:
     done("phase", "start")
     done("sprint", "needs-human", "--reason", "a key")
     resumed = done("sprint", "resume", "--by", "ana", "--why", "here")
-    assert "warning: it cannot continue yet: phase setup: a key" in resumed.err
+    assert "warning: cannot continue yet: phase setup: a key" in resumed.err
     assert "hint: `sprintlog phase retry setup`" in resumed.err
     done("phase", "retry")
     done("phase", "start")
@@ -156,7 +156,7 @@ def test_a_goal_that_is_only_claimed_says_so(goal_agent: Make, done: Run) -> Non
     done("queue", "add", "A hole", "--priority", "high", "--type", "bug")
     claimed = done("goal", "complete", "--summary", "all done")
     assert "warning: the goal is claimed" in claimed.err
-    assert "hint: `sprintlog queue list --status pending`" in claimed.err
+    assert "hint: run `sprintlog queue list --status pending`" in claimed.err
     assert done("next", "--json").json["because"] == "person"
     done("queue", "reject", "req-1", "--reasoning", "no hole")
     assert done("goal", "complete", "--summary", "all done").err == ""

@@ -142,7 +142,7 @@ def test_an_option_of_run_after_the_command_is_rejected(
     before, name = content(sprint), option.partition("=")[0]
     result = run("run", "cat", "-u", option, "never")
     said = f"{name} is an option of run and must precede cat"
-    hint = f"`sprintlog run {name} … -- cat …`; after `--`, all words belong to cat"
+    hint = f"`sprintlog run {name} … -- cat …`; all words after `--` belong to cat"
     assert (result.code, result.out) == (2, "")
     assert said in result.err
     assert hint in result.err

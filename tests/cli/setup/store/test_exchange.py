@@ -119,7 +119,7 @@ CASES: dict[str, tuple[Edit, str]] = {
     "events behind the head": (lambda x: [*x, x[1]], ":10: follows the head"),
     "the head of less": (
         lambda x: [*x[:-1], last_line(START)],
-        ":9: is not the head of the events before it",
+        ":9: does not match the head of the preceding events",
     ),
     "another actor": (lambda x: changed(x, 2, "runtime", "runtimf"), ":3: the hash"),
     "another payload": (lambda x: changed(x, 1, "Read it", "Heed it"), ":2: the payload"),
@@ -157,7 +157,7 @@ CASES: dict[str, tuple[Edit, str]] = {
     **{
         f"a file at {path}": (
             partial(placed, path=path),
-            ":8: place: a state file is named PROGRESS.yaml",
+            ":8: place: a state file must be named PROGRESS.yaml",
         )
         for path in (
             *("Makefile", ".github/workflows/ci.yaml", ".git/PROGRESS.yaml"),
@@ -211,7 +211,7 @@ def test_only_into_an_empty_log(sprint: Path, exported: list[bytes], run: Any) -
     before = run("verify", "--json").json
     result = run("store", "import", "log.jsonl")
     assert result.code == 1
-    assert "this log is not empty" in result.err
+    assert "the log is not empty" in result.err
     assert run("verify", "--json").json == before
 
 
@@ -224,7 +224,9 @@ def test_a_state_file_that_stands_there_is_left(
     same = (sprint / "other" / "PROGRESS.yaml").read_bytes()
     (empty / "other" / "PROGRESS.yaml").write_bytes(same)
     result = done("store", "import", sprint / "log.jsonl")
-    assert "auth: PROGRESS.yaml was edited by others; it was not changed" in result.err
+    assert (
+        "auth: PROGRESS.yaml was edited by others; the file was not changed" in result.err
+    )
     assert "warning: other" not in result.err
     assert (empty / "PROGRESS.yaml").read_text() == "mine: 1\n"
 

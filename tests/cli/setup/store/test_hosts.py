@@ -142,7 +142,7 @@ def test_a_lost_machine_is_taken_over(
     assert 0 < seen["lease_seconds"] <= appends.LEASE_SECONDS
     said = " ".join(done("status").out.split())
     assert "on one was last seen" in said
-    assert "`sprintlog run -- COMMAND` continues here" in said
+    assert "run `sprintlog run -- COMMAND` to continue here" in said
     assert run("run", "--", *AGENT).code == 5
     let_time_pass(log)
     done("run", "--", *AGENT)

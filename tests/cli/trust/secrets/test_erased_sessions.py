@@ -76,7 +76,7 @@ def test_the_log_is_sound_and_says_what_went(log: Path, done: Run) -> None:
     """`verify` and `doctor` find no problem, and `log` shows the erasure and reason."""
     done(*ERASE, "--actor", "operator:me")
     assert done("verify", "--full", "--json").json["sound"]
-    assert "sessions of agents: 1" in done("doctor").out
+    assert "agent sessions: 1" in done("doctor").out
     said = events_of(log / "log.db")[-1]
     assert (said.type, said.stream) == ("payload-erased", "erasures")
     assert said.actor == "operator:me"

@@ -74,11 +74,11 @@ def test_where_nobody_can_be_asked_nothing_is_erased(told: Path, run: Run) -> No
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ((), "nothing to erase was specified"),
+        ((), "no events to erase were specified"),
         (("--text", "abc"), "at least 4 characters"),
         (("--pattern", "a*"), "matches everything"),
-        (("--pattern", "("), "is not a pattern"),
-        (("0",), "give a position"),
+        (("--pattern", "("), "is not a valid pattern"),
+        (("0",), "must be a position"),
         (("9999",), "there is no position 9999"),
         (("--stream", "sprint/none"), "there is no stream"),
         (("1",), "--whole-sprint"),
@@ -212,7 +212,7 @@ def test_a_position_takes_its_words_along(told: Path, done: Run) -> None:
     assert answer["erased"] == 1
     # The state files still contain the text, because other events do.
     assert {one["why"] for one in answer["unreached"]} == {
-        "it has the text, but was not chosen",
+        "it contains the text but was not selected",
         "it is computed from the events",
     }
     (first, *_) = answer["unreached"]
@@ -248,5 +248,8 @@ def test_names_stay_and_are_told(folder: Path, done: Run) -> None:
         "redact", "--text", "hunter2", "--reason", "x", "--whole-sprint", "--yes", "--json"
     ).json
     said = {one["where"]: one["why"] for one in answer["unreached"]}
-    assert said["position 3"] == "an id or a name that other events refer to"
+    assert (
+        said["position 3"]
+        == "the text is part of an id or a name that other events refer to"
+    )
     assert "its actor cannot be changed" in said["position 3, actor"]

@@ -162,7 +162,7 @@ def test_a_copy_from_before(begun: Path, done: Run, run: Run) -> None:
         told = run("store copy", ".", str(there))
         assert (
             told.code,
-            "contains the text of 1 event that . erased since" in told.err,
+            "contains the text of 1 event that . has since erased" in told.err,
         ) == (1, True)
     fresh = begun.with_name(f"{begun.name}-fresh")
     done("store copy", ".", str(fresh))

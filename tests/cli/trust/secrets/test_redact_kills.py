@@ -115,13 +115,10 @@ def test_what_cannot_be_finished_is_reported(
         without_git.setenv("PATH", "/nowhere")
         without_git.setattr(os, "defpath", "/nowhere")
         answer = done("note", "still recorded")
-        assert (
-            "redaction that was cut short cannot be finished: snapshots need git"
-            in answer.err
-        )
+        assert "interrupted redaction cannot be completed: snapshots need git" in answer.err
         with pytest.raises(RefusedError, match="cut short cannot be finished"):
             sprintlog.open(told)
-    assert "cut short was finished" in done("status", "--sprint", "auth").err
+    assert "interrupted redaction was completed" in done("status", "--sprint", "auth").err
     assert holding(told, SECRET) == []
 
 
