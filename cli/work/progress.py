@@ -78,11 +78,11 @@ def print_status(reading: ReadOptions, *, is_watched: bool, is_whole: bool) -> N
     with open_workspace() as workspace:
         if is_watched:
             # Imported here: only `--watch` requires it.
-            from .watch import plot_lines, watch
+            from .watch import score_lines, watch
 
             watched = replace(reading, sprint_id=workspace.choose(reading.sprint_id))
             watch(
-                workspace, lambda: [*chain(*status_blocks(workspace, watched, plot_lines))]
+                workspace, lambda: [*chain(*status_blocks(workspace, watched, score_lines))]
             )
             return
         sprint = reading.sprint(workspace)

@@ -1,9 +1,8 @@
-"""The quality plot in a terminal, the summary of a CI job, and drawings by themselves."""
+"""The summary of a CI job, and drawings by themselves."""
 
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from sprintlog.cli.work.watch import BARE, HEIGHT, IterationDot, quality_lines
 from sprintlog.facts import Work, sprint_facts
 from sprintlog.projections.page.document import (
     BYTES_MAX,
@@ -16,31 +15,6 @@ from sprintlog.projections.page.timeline import laid_out
 
 from .hostile import hostile_night
 from .night import SPRINT, night
-
-
-def test_the_plot_has_a_mark_for_each() -> None:
-    """The plot marks best, worse and discarded iterations, and has gaps if unknown."""
-    dots = [
-        IterationDot(1, 0.5),
-        IterationDot(2, 0.9, is_best=True),
-        IterationDot(3, None),
-        IterationDot(4, 0.1, is_worse=True),
-        IterationDot(5, 0.3, is_off=True),
-    ]
-    lines = quality_lines(dots, [], width=80, marks=BARE)
-    assert lines[0] == "0.90     *"
-    assert lines[HEIGHT - 1] == "0.10           x"
-    assert [line.strip()[-1:] for line in lines if line.strip()][-2:] == ["x", "5"]
-    assert sum(line.count("o") for line in lines) == 1
-
-
-def test_the_plot_fits_its_terminal() -> None:
-    """Only the last iterations that fit are shown, and no line is wider."""
-    dots = [IterationDot(n, n / 500) for n in range(500)]
-    lines = quality_lines(dots, [0.5], width=60)
-    assert max(map(len, lines)) <= 60
-    assert lines[-1].split()[-1] == "499"
-    assert quality_lines(dots[:1], [], width=60) == []
 
 
 def test_a_job_summary_is_bounded() -> None:
