@@ -1,6 +1,7 @@
 """The fold of a journal, which applies events in order to the state for the rules.
 
-It never raises an error because of an event's content: the event has already happened.
+The fold never raises an error because of an event's content: the event has already
+happened.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +19,7 @@ def fold_by(
     events: Iterable[Versioned],
     live: Sequence[tuple[int, int]] | None = None,
 ) -> Any:
-    """Apply the events after a state's version to it in place, and return it.
+    """Apply the events that follow a state's version to the state in place, and return it.
 
     `evolve` contains the handlers. A journal has no rollbacks, so `live` always covers all
     events.

@@ -211,7 +211,7 @@ def _moment(dated: re.Match[str]) -> str | None:
 
 
 def _status(said: str) -> str:
-    """Return the status of an entry; by default `completed`, as entries follow the work."""
+    """Return an entry's status; by default `completed`, because entries follow the work."""
     words = re.findall(r"[a-z]+", said.lower())
     return next((_ENDINGS[word] for word in words if word in _ENDINGS), parts.COMPLETED)
 
@@ -248,7 +248,7 @@ class TakeText(JournalCommand, frozen=True):
     The full text is stored as a learning, in addition to its entries, learnings and
     patterns. The journal is created if there is none; a blank text adds no learning. If
     parts were recognized, the learning with the full text is marked invalid, so that agents
-    do not get its content twice.
+    do not receive its content twice.
     """
 
     needs_context = True

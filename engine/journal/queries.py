@@ -1,4 +1,4 @@
-"""Queries of a journal (JRN-080 to JRN-085), and the recovery proposed after a failure.
+"""Queries on a journal (JRN-080 to JRN-085), and the recovery proposed after a failure.
 
 Results are in the order of recording. A recovery is to retry with guidance that helped
 before, or to ask a person; other actions are recorded only if a person chose them
@@ -78,7 +78,7 @@ def attempts(document: JournalDocument, prd_id: str) -> int:
 
 
 def next_iteration(document: JournalDocument, prd_id: str) -> int:
-    """Return the next iteration number of a PRD: the highest plus 1, even with gaps."""
+    """Return a PRD's next iteration number: the highest plus 1, even if there are gaps."""
     found = entries_of(document, prd_id)
     taken = (iteration_reached(e.id, e.prd_id, e.iteration) for e in found)
     return max(taken, default=0) + 1
@@ -193,7 +193,7 @@ def _by_learning(
 
 
 def similarity(one: str, other: str) -> Fraction:
-    """Return the similarity of two texts, from 0 to 1; it can be verified by hand.
+    """Return the similarity of two texts, from 0 to 1.
 
     A word is a run of three or more letters and digits, case-folded. The similarity is the
     fraction of the words in the text with fewer words that the other text also contains.

@@ -37,13 +37,13 @@ class DraftJournal:
         self._at = at
 
     def take(self, *events: Event) -> None:
-        """Add events without deciding on a command."""
+        """Add events without handling a command."""
         for event in events:
             fold(self.journal, [(self.journal.version + 1, self._at, event)])
             self.events.append(event)
 
     def decide(self, command: JournalCommand) -> list[Event]:
-        """Decide on a command, and add the resulting events."""
+        """Handle a command, and add the resulting events."""
         events = command.decide(self.journal, self._at)
         self.take(*events)
         return events

@@ -60,7 +60,7 @@ class Journal(msgspec.Struct):
         return self.version > 0
 
     def next_iteration(self, prd_id: str) -> int:
-        """Return the next iteration number of a PRD: the highest plus 1, even with gaps."""
+        """Return a PRD's next iteration number: the highest number plus 1, despite gaps."""
         return self.iterations.get(prd_id, 0) + 1
 
     @property

@@ -137,7 +137,7 @@ class Judgement(NamedTuple):
 
 
 class BestScored(NamedTuple):
-    """The best iteration, for comparison with others."""
+    """The best iteration, for comparison with other iterations."""
 
     number: int
     score: Score
@@ -290,7 +290,7 @@ def retraction(
     """Return the event that retracts a measurement.
 
     The best iteration is determined as if the retracted iteration had never been measured:
-    the others are compared by their unchanged scores, in event order.
+    the other iterations are compared by their unchanged scores, in event order.
     """
     best: Best | None = None
     complete: list[int] = []

@@ -214,7 +214,7 @@ class MeasurementFailed(AboutIteration, frozen=True):
 
 
 class IterationDescribed(AboutIteration, frozen=True):
-    """An iteration was described beyond its measurement; the latest description applies."""
+    """Parameters, a note or tags were added to an iteration; later values prevail."""
 
     params: dict[str, str] = msgspec.field(default_factory=dict)
     """The parameters of the iteration by name, such as a model, an option or a seed."""

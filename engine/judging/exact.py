@@ -1,6 +1,6 @@
 """Exact numbers as fractions, and their decimal representations.
 
-This module also contains two texts for hints: how to measure iterations, and why iterations
+This module also contains two hint texts, about how to measure iterations and why iterations
 are equal.
 """
 
@@ -25,7 +25,7 @@ def exact(number: float) -> Fraction:
 
 
 def rounded(number: Number, places: int) -> Fraction:
-    """Return a number rounded to the given decimal places, with halves away from zero."""
+    """Return a number rounded to the given decimal places; halves round away from zero."""
     scale = 10**places
     whole = (abs(number) * scale * 2 + 1) // 2
     return Fraction(whole if number >= 0 else -whole, scale)

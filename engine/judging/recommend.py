@@ -50,9 +50,9 @@ class KnownTargets:
 
 
 def behind_best(judged: Judgement, best: Scored | None) -> Fraction:
-    """Return how far an iteration's score is below the best one, on common components.
+    """Return how far a score is below the best score, compared on common components.
 
-    An iteration that precedes the best one is never behind it.
+    An iteration that precedes the best iteration is never behind it.
     """
     if best is None or judged.number < best.number:
         return Fraction(0)
@@ -94,7 +94,7 @@ def rollback_target(
     """Return the target of a rollback; None if there is none.
 
     `newest_first` yields the measured, effective iterations, and is read only as far as
-    necessary. The target is the latest iteration that is as good as the best one and
+    necessary. The target is the latest iteration that is as good as the best iteration and
     precedes the final setbacks, otherwise the best iteration itself. If the best iteration
     is one of these setbacks, the target is the iteration that the first setback was built
     on. In a long loop, `verified` returns the candidates up to a number, so that no others

@@ -1,4 +1,4 @@
-"""Selection of a loop's result: the best iteration, or the one that a person chose."""
+"""Selection of a loop's result: the best iteration, or an iteration chosen by a person."""
 
 from collections.abc import Collection, Sequence
 from fractions import Fraction
@@ -187,7 +187,7 @@ def describe(
 def _takes_over(
     one: Judgement, chosen: Judgement, rules: RulesSet, off_path: Collection[int]
 ) -> bool:
-    """Return whether a later iteration replaces the one selected so far.
+    """Return whether a later iteration replaces the iteration selected so far.
 
     The later iteration must have all components of the selected one, and the scores are
     compared on these. If the scores are equal, precedence is given to more components, then
@@ -242,7 +242,7 @@ def _is_unbeaten(baseline: Judgement, chosen: Judgement) -> bool:
 
 
 def _later(chosen: Judgement, last: Judgement, judged: Sequence[Judgement]) -> list[int]:
-    """Return the iterations between the selected and the last one, along the chain."""
+    """Return the iterations between the selected and the last iteration on the chain."""
     built_on = {one.number: one.previous for one in judged}
     later: list[int] = []
     number: int | None = last.number

@@ -290,10 +290,11 @@ def _hundredths(found: "Score") -> int | None:
 
 
 def _replaces(found: "Score", best: Best | None) -> bool:
-    """Return whether a score with all required components is better than the best one.
+    """Return whether a score with all required components is better than the best score.
 
-    The scores are compared on the components of the best one. If they are equal, the one
-    with more components wins, otherwise the earlier one. The initial score is 0.
+    The scores are compared on the components of the best score. If they are equal, the
+    score with more components wins; if these are equal too, the earlier score wins. The
+    initial score is 0.
     """
     if best is None or best.is_given or found.is_given:
         return (found.value or 0) > (best.value if best else 0)

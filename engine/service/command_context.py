@@ -60,8 +60,8 @@ def last_decision(
     """Return the first version in the append of the latest decision; 0 if there is none.
 
     A decision is an effective decision event that no other event caused, an adopted edit, a
-    completion, or the cause of a stop, such as a failure that blocked the sprint, with its
-    complete append. The search starts `after` a version.
+    completion, or the cause of a stop, such as a failure that blocked the sprint. It
+    includes its complete append. Only versions after `after` are searched.
     """
     # The latest decision is searched for backwards along the effective events.
     for start, last in reversed(

@@ -14,7 +14,7 @@ EVENTS_OF_AN_ERASURE = 5_000
 
 
 def measured(log: Log, span: Span) -> tuple[int, int]:
-    """Return how many events in a span have a payload, and the total size in bytes."""
+    """Return how many events in a span have a payload, and the payloads' size in bytes."""
     pages = log.scan(span.stream, after=span.first - 1, until=span.last, only=span.only)
     # A store may return payloads as text.
     texts = [text for page in pages for _, _, text in page.rows if text is not None]
@@ -26,9 +26,10 @@ def measured(log: Log, span: Span) -> tuple[int, int]:
 def erase(
     log: Log, spans: Sequence[Span], *, reason: str, actor: str, at: str
 ) -> Appended | None:
-    """Erase payloads and salts of events, and record this; return None if none is left.
+    """Erase the payloads and salts of events, and record the erasure.
 
-    `at` is the time of the erasure. Raise `RefusedError` for events that record erasures.
+    `at` is the time of the erasure. Return None if no payload is left. Raise `RefusedError`
+    for events that record erasures.
     """
     check_not_erasures(span.stream for span in spans)
     found = [measured(log, span) for span in spans]

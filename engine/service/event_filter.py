@@ -87,9 +87,9 @@ def range_of(
 ) -> Range:
     """Return the range between two points, or of an iteration, with both ends included.
 
-    It is a range of versions in a stream, otherwise of positions. If a point is a time,
-    events are selected by the time at which they happened. Raise `InvalidInputError` for a
-    point that only a sprint has.
+    With a stream, the range consists of versions, otherwise of log positions. If a point is
+    a time, events are selected by the time at which they happened. Raise
+    `InvalidInputError` for a point that exists only in sprints.
     """
     found = Range()
     points = [("since", since), ("until", until)]

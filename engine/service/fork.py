@@ -1,4 +1,4 @@
-"""Forks: new sprints from any point of an existing sprint, which does not change.
+"""Forks: new sprints from any point in an existing sprint, which does not change.
 
 All events up to that point are copied into a new stream, with their versions, times and
 actors, so that the fork does not depend on its origin. They are followed by a

@@ -74,7 +74,7 @@ class KnownSessions:
     def ends(
         self, session: AgentRan, summary: str | None, sprint: Sprint, _at: str
     ) -> list[Event]:
-        """Return the events of a session's end that no import has recorded yet."""
+        """Return the events for a session's end that no import has recorded yet."""
         before = self.before(sprint.id, session)
         elsewhere = self.elsewhere(session)
         return session_runs.session_ended(
@@ -83,7 +83,7 @@ class KnownSessions:
 
 
 def session_begins(sprint: Sprint, at: str) -> list[Event]:
-    """Return the events that start a session's iteration; refuse if another one is open."""
+    """Return the events that start a session's iteration; refuse if one is open."""
     session_runs.check_not_under_way(sprint)
     return StartWrapped().decide(sprint, at)
 

@@ -1,8 +1,8 @@
 """The handling of a single command, from loading the state to updating the files.
 
 The steps are: load, middlewares, decide, append, after commit. If another process appended
-first, all steps are repeated. After the commit, state files are updated, and edits of them
-are adopted.
+first, all steps are repeated. After the commit, state files are updated, and edits to these
+files are adopted.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ def handle(
     middlewares: Middlewares[State],
     envelope: Envelope,
 ) -> Handled[State]:
-    """Decide on the current state, and append the resulting events."""
+    """Handle a command or a decision function, and append the resulting events."""
     if not _KNOWN.issuperset(envelope):
         # An unknown field, such as a misspelt actor or key, would be lost.
         raise TypeError(f"unknown: {', '.join(sorted(envelope.keys() - _KNOWN))}")
@@ -185,8 +185,8 @@ def _new_events(events: list[Event], moment: str, envelope: Envelope) -> list[Ne
 def refresh(service: Service, stream: str) -> Refreshed:
     """Update a stream's state files; record third-party edits and store the edited files.
 
-    If the sprint's rules say so, edits are adopted at once. A stream whose file cannot be
-    written is not updated again on exit, but a stream whose update was interrupted is.
+    If the sprint's rules say so, edits are adopted at once. On exit, an interrupted update
+    is repeated, but an update whose file could not be written is not.
     """
     try:
         if (sprint_id := sprint_of(stream)) is None:
@@ -226,8 +226,8 @@ def _adopted(service: Service, sprint_id: str, refreshed: Refreshed) -> Refreshe
 def catch_up(service: Service, *, is_failing: bool) -> Iterator[str]:
     """Update the state files of streams whose events they do not contain yet.
 
-    Yield the problems. With `is_failing`, errors are yielded too instead of raised, because
-    the error that is already being raised is more important.
+    Yield the problems. With `is_failing`, errors are also yielded instead of raised,
+    because the error that is already being raised is more important.
     """
     for stream in sorted(service.behind):
         try:

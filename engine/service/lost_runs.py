@@ -28,7 +28,7 @@ ALIVE, GONE, ELSEWHERE = "alive", "gone", "elsewhere"
 
 
 def record_lost(service: Service, sprint: Sprint, *, holds_lock: bool = False) -> bool:
-    """Record and report that the latest run is lost; return whether it is.
+    """Record and report the latest run if it is lost; return whether it is lost.
 
     A caller that holds the run lock knows that the run's process has died, and reports the
     loss itself.
@@ -54,7 +54,7 @@ def record_lost(service: Service, sprint: Sprint, *, holds_lock: bool = False) -
 
 
 def spent_until(service: Service, sprint: Sprint, now: str) -> str:
-    """Return the time until which the latest run counts: now, or its last event if lost."""
+    """Return the time up to which the latest run counts: now, or its last event if lost."""
     started = sprint.knowledge.loops.open
     if started is None or (
         seen_from_here(service.location.folder, sprint.id, started) != GONE
@@ -64,10 +64,10 @@ def spent_until(service: Service, sprint: Sprint, now: str) -> str:
 
 
 def seen_from_here(folder: Path, sprint_id: str, started: RunStarted) -> str:
-    """Return whether an unfinished run is alive, gone, or on another machine.
+    """Return the state of an unfinished run: alive, gone, or on another machine.
 
-    It is gone if its process has died and no process that it started holds its lock. Inside
-    an agent's sandbox, the process may be invisible, but the lock is visible.
+    The run is gone if its process has died and no process that it started holds its lock.
+    Inside an agent's sandbox, the process may be invisible, but the lock is visible.
     """
     if started.host != host():
         return ELSEWHERE
@@ -92,7 +92,7 @@ def lost_run(sprint: Sprint, phase: str | None) -> str | None:
 
 
 def _was_at_work(service: Service, sprint: Sprint) -> bool:
-    """Return whether the log shows an agent that was working or may have been repairing."""
+    """Return whether the log shows an agent at work or possibly repairing a gate."""
     action = next_action(sprint, now=service.now(), has_budgets=False)
     return action.resumed or (action.do == GATE and action.prompt is not None)
 

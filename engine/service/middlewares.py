@@ -1,7 +1,8 @@
 """The named steps before and after every decision.
 
 Both lists are at the end of the module, in order. A step that has recorded an event in the
-stream itself raises `MovedOnError`; the state is then loaded and decided on again.
+stream itself raises `MovedOnError`; the state is then loaded and the decision is made
+again.
 """
 
 from collections.abc import Callable, Collection
@@ -65,7 +66,7 @@ class Middlewares(msgspec.Struct, Generic[State], frozen=True):
 
 
 def _check_alone(action: Handling[State]) -> None:
-    """Raise `AloneError` if others are waiting for the same commit."""
+    """Raise `AloneError` if other actions are waiting for the same commit."""
     if action.service.is_side_by_side:
         raise AloneError
 
@@ -132,9 +133,9 @@ def return_requests(action: Handling[Sprint], events: list[Event]) -> list[Event
 
 
 def check_moment(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Refuse a time, given by a person, that precedes the first event.
+    """Refuse a user-supplied time that precedes the first event.
 
-    A clock, on the other hand, may go backwards.
+    Times from a clock, on the other hand, may go backwards.
     """
     if action.envelope.get("at") is not None and not action.envelope.get("observed"):
         transitions.check_moment(action.state, events, action.at)

@@ -174,7 +174,7 @@ class Service(Protocol):
         without: Collection[Skippable] = (),
         **envelope: Unpack[Envelope],
     ) -> Outcome:
-        """Decide on a sprint's current state, and append the events."""
+        """Apply a decision function to a sprint's state, and append the events."""
 
     def take_in_spooled(self) -> None:
         """Record the spooled events, if any."""

@@ -1,4 +1,4 @@
-"""An agent's prompt, made from the sprint, the journal and the loop's own file."""
+"""An agent's prompt, built from the sprint, the journal and the loop's prompt file."""
 
 from msgspec.structs import replace
 

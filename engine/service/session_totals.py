@@ -19,9 +19,9 @@ def alone(
     """Return a run with only the part of its usage that is not recorded yet.
 
     Some agents report session totals, from which the usage of earlier runs is subtracted.
-    For the others, the usage read from their transcript after the log position `since`, the
-    start of the run, is subtracted. If an output contains several sessions, its figures are
-    ambiguous and remain unchanged.
+    For other agents, the usage read from their transcript after the log position `since`,
+    the start of the run, is subtracted. If an output contains several sessions, its figures
+    are ambiguous and remain unchanged.
     """
     if ran.usage is None or len(ran.sessions) != 1:
         return ran

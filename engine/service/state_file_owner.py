@@ -24,7 +24,7 @@ def holder(service: Service, place: Place, *, besides: str = "") -> str | None:
 
 
 class _Holder(NamedTuple):
-    """A sprint whose file is at a path; the order of instances is by precedence."""
+    """A sprint whose file is at a path; instances are ordered by precedence."""
 
     is_unfinished: bool
     completed_at: str
@@ -49,7 +49,7 @@ def _holders(
 
 
 def check_loop(service: Service, sprint: Sprint, loop_id: str) -> None:
-    """Raise `RefusedError` for the loop id of another sprint, which owns its files."""
+    """Raise `RefusedError` if another sprint has the loop id and owns its files."""
     if _loop_of(sprint) == loop_id and sprint.knowledge.tracker.baseline is not None:
         return
     holder = loop_holder(service, loop_id, besides=sprint.id)
@@ -102,12 +102,13 @@ def free_place(service: Service, sprint: Sprint, place: Place) -> None:
 
 
 def choose(service: Service, sprint_id: str | None) -> str:
-    """Return the sprint that a command refers to: the named one, or one in this work tree.
+    """Return the sprint that a command refers to: the named sprint, or one found here.
 
-    By default, this is the only unfinished sprint, otherwise the latest one. Among several
-    unfinished sprints, the current folder decides: the sprint whose file is there, or in
-    the nearest folder above. Raise `NotFoundError` if there is no sprint, and
-    `RefusedError` listing the sprints if the choice is ambiguous.
+    By default, this is the only unfinished sprint; if all sprints are finished, the latest
+    sprint. Among several unfinished sprints, the current folder decides: the sprint is
+    chosen whose file is in that folder, or in the nearest folder above it. Raise
+    `NotFoundError` if there is no sprint, and `RefusedError` listing the sprints if the
+    choice is ambiguous.
     """
     if sprint_id is not None:
         if not service.log.version(sprint_stream(sprint_id)):

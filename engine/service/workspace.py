@@ -1,6 +1,7 @@
 """The workspace: everything that changes a log, and the states of its streams.
 
-Once it is closed, even by an error, the state files contain everything that was recorded.
+After it is closed, even because of an error, the state files contain everything that was
+recorded.
 """
 
 import os
@@ -154,9 +155,9 @@ class ServiceWorkspace:
     ) -> Self:
         """Open the nearest log, searching upwards; raise `NotFoundError` if there is none.
 
-        A log that another user or a pull may have placed there is refused, unless the file
-        `safe` lists it. With `check_head=False`, a log whose end is lost can be opened to
-        examine the damage. `wait` sets how long to wait for other processes, and how to
+        A log that another user or a `git pull` may have placed there is refused, unless the
+        file `safe` lists it. With `check_head=False`, a log whose end is lost can be opened
+        to examine the damage. `wait` sets how long to wait for other processes, and how to
         report this.
         """
         if address is None:
@@ -193,7 +194,7 @@ class ServiceWorkspace:
 
     @property
     def tree(self) -> WorkTree:
-        """Return the work tree as records name it; the first record creates its id."""
+        """Return the work tree as named in records; the first record creates its id."""
         return self.own_tree.found()
 
     @cached_property
@@ -241,9 +242,9 @@ class ServiceWorkspace:
 
         The envelope contains the `actor` (`agent:NAME`, by default `runtime`), the time
         (`at`), the idempotency `key`, the `expect`ed version, and the ids of the work that
-        it belongs to (`correlation_id`, `causation_id`). After a version conflict, the
-        decision is repeated. Raise `RefusedError` if the state does not allow the command;
-        its `fields` list alternatives.
+        the command belongs to (`correlation_id`, `causation_id`). After a version conflict,
+        the decision is repeated. Raise `RefusedError` if the state does not allow the
+        command; its `fields` list alternatives.
         """
         if envelope.get("key") is not None and envelope.get("key_digest") is None:
             envelope["key_digest"] = digest(command)
@@ -275,7 +276,7 @@ class ServiceWorkspace:
     ) -> port.Outcome:
         """Load the sprint, decide and append; start over after a concurrent append.
 
-        It runs the steps in `middlewares.ON_SPRINTS`, except those in `without`. With
+        The steps in `middlewares.ON_SPRINTS` are run, except those in `without`. With
         `expect`, raise `ConflictError` if the sprint has a different version. A known key
         returns the first result. Secrets in texts are masked unless `masks` is false.
         """
@@ -290,7 +291,7 @@ class ServiceWorkspace:
         without: Collection[port.Skippable] = (),
         **envelope: Unpack[port.Envelope],
     ) -> "port.Handled[Journal]":
-        """Do the same for the journal; its first event opens it in this work tree."""
+        """Load the journal, decide and append; the first event opens the journal here."""
         steps = ON_THE_JOURNAL.without(without)
         return handling.handle(self, self.journals, JOURNAL, decide, steps, envelope)
 
@@ -325,7 +326,7 @@ class ServiceWorkspace:
         return handling.refresh(self, sprint_stream(sprint_id))
 
     def refresh_journal(self) -> port.Refreshed:
-        """Update the journal's state file in the same way."""
+        """Update the journal's state file, as `handle.refresh` does."""
         return handling.refresh(self, JOURNAL)
 
     def now(self) -> str:

@@ -57,8 +57,8 @@ def sprint_for(
 ) -> str:
     """Return the sprint that a wrapped command belongs to; create one if necessary.
 
-    A new sprint has an iteration limit; 0 means none. A completed sprint is continued only
-    if it was reopened. Raise `RefusedError` if no sprint is named and several are
+    `max_iterations` limits a new sprint; 0 means no limit. A completed sprint is continued
+    only if it was reopened. Raise `RefusedError` if no sprint is named and several are
     unfinished, or if the named sprint is completed.
     """
     sprint_id = _to_continue(workspace, named)
@@ -179,7 +179,7 @@ def ended(
 ) -> EndWrapped:
     """Return the command that records the result of a wrapped command.
 
-    `since` is the log position at its start.
+    `since` is the log position at the command's start.
     """
     verdict = judge(
         wrapped.answer,

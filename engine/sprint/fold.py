@@ -127,10 +127,10 @@ def apply_all(
 ) -> None:
     """Change the sprint as `fold` does; `takers` decode and handle events by form.
 
-    Every fold calls this function. Most events of a long stream change a leaf that affects
-    no count but its own: they are applied inline, and `finish_fold` of the plan then
-    computes everything that depends only on the last of them. The plan must not be read
-    before that.
+    Every fold calls this function. Most events in a long stream change a leaf that affects
+    only its own count. These events are applied inline, and the plan's `finish_fold` then
+    computes the values that depend only on the last event. The plan must not be read before
+    then.
     """
     plan, knowledge = sprint.plan, sprint.knowledge
     tree, alone, latest, changed = _at_hand(plan)
@@ -203,7 +203,7 @@ def _at_hand(plan: Plan) -> tuple[Tree | None, dict[str, Node], dict[str, Any], 
 
 
 def _in_parts(events: Iterable[Versioned]) -> Iterator[Part]:
-    """Yield events in batches; each event's class serves as its form."""
+    """Yield events in batches, using each event's class as its form."""
     events = iter(events)
     while some := [*islice(events, AT_ONCE)]:
         versions, times, own = zip(*some, strict=True)
@@ -213,7 +213,7 @@ def _in_parts(events: Iterable[Versioned]) -> Iterator[Part]:
 def _in_turns(
     parts: Iterable[Part], live: Sequence[VersionRange]
 ) -> Iterator[tuple[bool, Sequence[int], Sequence[Row]]]:
-    """Yield batches of events that are all effective or all discarded, each with a flag."""
+    """Yield batches of events, each flagged as entirely effective or entirely discarded."""
     turns, in_force, turn = _turns(live), False, 0
     for versions, rows in parts:
         while versions and versions[-1] >= turn:
@@ -287,7 +287,7 @@ class RowFold:
         pages: Iterable[Page],
         live: Sequence[VersionRange] | None = None,
     ) -> None:
-        """Apply the rows without calling the plan's `finish_fold`; more events follow."""
+        """Apply the rows without calling `finish_fold`, because more events follow."""
         page = Page((), (), ())
 
         def parts() -> Iterator[Part]:

@@ -37,7 +37,7 @@ _FILE = r"\d{20}-[0-9a-f]{1,16}"
 
 
 def keep_odd(folder: Path, agent: str, why: str, content: bytes) -> None:
-    """Store the beginning of an unknown input, masked, unless the maximum is reached."""
+    """Store the masked beginning of an unknown input, unless the maximum is reached."""
     # Cut after masking: half a secret would not be recognized.
     text = mask(content[: 64 * HEAD_BYTES_MAX].decode("utf-8", "replace"))
     odd = msgspec.json.encode(
@@ -60,12 +60,12 @@ def count_odd(folder: Path) -> int:
 
 
 def keep(places: list[Path], draft: Draft) -> bool:
-    """Spool an event in the first writable folder; return whether one was writable."""
+    """Spool an event in the first writable folder; return whether a folder was writable."""
     return put(places, pack(draft))
 
 
 def put(places: list[Path], content: bytes, *, suffix: str = ".json") -> bool:
-    """Write a file to the first writable folder; return whether one was writable."""
+    """Write a file to the first writable folder; return whether a folder was writable."""
     name = f"{time.time_ns():020d}-{os.urandom(8).hex()}{suffix}"
     for place in places:
         try:

@@ -1,4 +1,4 @@
-"""The driver of `run`: prompts the agent, monitors it, and records its run and its items.
+"""The driver of `run`, which prompts and monitors the agent and records its run and items.
 
 The loops for phases and for goals both use it. `Pulse`, in its own module, reports whether
 the agent is working, idle, or hung after printing its result.
@@ -268,7 +268,7 @@ class Driver:
             self.means.sleep(max(seconds, 0.0))
 
     def handle(self, decide: Decide, *, without: Collection[Skippable] = ()) -> Outcome:
-        """Decide on the current sprint, and append the resulting events."""
+        """Apply a decision function to the current sprint, and append the events."""
         envelope = self.envelope()
         return self.workspace.handle_with(
             self.sprint_id, decide, without=without, **envelope

@@ -50,10 +50,10 @@ def run_gate(
     """Run a gate's script in the work tree, and record the result.
 
     The script's environment consists of the variables in `gate_script.ENVIRONMENT` and
-    those in `pass_on`. If the idempotency key is already recorded, return its result and
-    run nothing. An interrupted run is recorded as such, and the exception is raised again.
-    Signals may only take effect within `interruptible`, so that a known verdict is always
-    recorded.
+    those in `pass_on`. If the idempotency key is already recorded, return the recorded
+    result without running the script. An interrupted run is recorded as such, and the
+    exception is raised again. Signals may only take effect within `interruptible`, so that
+    a known verdict is always recorded.
     """
     key, digest = envelope.pop("key", None), envelope.pop("key_digest", None)
     expect = envelope.pop("expect", None)

@@ -194,7 +194,7 @@ class GoalWork:
     def _read(self, text: str, *, told: str) -> Verdict:
         """Return the verdict on an answer, with prompts masked as in recorded events.
 
-        A step that the agent names again is therefore recognized.
+        A step that the agent reports again can therefore be recognized.
         """
         verdict = read_turn(text, told=told)
         if not isinstance(verdict, Turn) or not self._driver.means.masks:

@@ -1,9 +1,9 @@
 """The reference loop: performs the actions that `next_action` returns, one at a time.
 
-All its state is in the log: a killed loop continues from there when it is started again,
-and repeats only an interrupted agent run. It waits in short naps and checks the wall clock,
-because a process's sleep does not count the time during which a laptop was suspended. A
-prompt file may be missing for a moment while a program replaces it.
+All its state is in the log: when a killed loop is started again, it continues from the
+recorded state and repeats only an interrupted agent run. It sleeps in short intervals and
+checks the wall clock, because a process's sleep does not count the time during which a
+laptop was suspended. A prompt file may be missing for a moment while a program replaces it.
 """
 
 import time
@@ -331,7 +331,7 @@ class Prompts:
         self._sleep = sleep
 
     def told(self, sprint: Sprint, action: Action) -> Action:
-        """Return an action with its prompt, or a stop if the prompt file cannot be read."""
+        """Return an action with its prompt, or a stop if its prompt file is unreadable."""
         tries = round(PATIENCE_SECONDS / _AGAIN_SECONDS)
         while True:
             try:

@@ -35,7 +35,7 @@ ExitCode = Callable[[Action | BaseException], int]
 
 
 def recorded(driver: Driver, perform: Callable[[], Action], exit_code: ExitCode) -> Action:
-    """Perform a run, record its start and end, and return the action that ended it.
+    """Perform a run, record its start and end, and return the action that ended the run.
 
     An exception that ends the run is raised again, even if the end could not be recorded.
     """

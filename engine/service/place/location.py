@@ -356,7 +356,7 @@ def wrong_journal(path: str) -> str | None:
 
 
 def _of_loop(path: str) -> bool:
-    """Return whether a path is that of a loop's file."""
+    """Return whether a path belongs to a loop's file."""
     loop, _, name = path.removeprefix(f"{LOOPS}/").partition("/")
     said = re.sub(r"iteration-[0-9]{3,18}(?=[/.])", "iteration-{:03d}", name)
     is_one = name in (TRACKER, BASELINE, SELECTION)

@@ -68,7 +68,7 @@ class OwnWorkTree:
         self._named_for: tuple[str | None, Location] | None = None
 
     def found(self) -> WorkTree:
-        """Return the work tree as records name it, without writing anything."""
+        """Return the work tree as named in records, without writing anything."""
         location = self._owner.location
         if self._found is None:
             self._found = find_tree(location, self._brought)

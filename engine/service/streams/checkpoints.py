@@ -80,7 +80,7 @@ def slots_of(head: int, *, state_bytes: int = 0, narrowest: int = EVERY) -> Slot
 
 
 def _power_from(number: int) -> int:
-    """Return the lowest power of two that is greater than or equal to a number."""
+    """Return the smallest power of two that is greater than or equal to a number."""
     return 1 << max(number - 1, 0).bit_length()
 
 
@@ -156,7 +156,7 @@ class SavedStates(Generic[State]):
         return None
 
     def keep(self, stream: str, state: State, *, since: int) -> None:
-        """Save a state unless an effective one is near; drop states not worth keeping.
+        """Save a state unless an effective state is nearby; drop states not worth keeping.
 
         The state was read after the log position `since`, as in `save`.
         """

@@ -53,7 +53,7 @@ def still_said(log: EventStore) -> int:
 
 
 def unsaid(rows: Sequence[Row], erasures: Erasures) -> Iterator[tuple[str, str]]:
-    """Yield each missing payload without an erasure: its location and the problem."""
+    """Yield the location and the problem of each missing payload without an erasure."""
     # This checks every event in a log, and usually nothing is missing: avoid a Python loop.
     if all(map(_salt_of, rows)) and all(map(_payload_of, rows)):
         return

@@ -1,4 +1,4 @@
-"""Readers of the journal: of ids and counts for the rules, of texts for all else."""
+"""Readers of the journal: its ids and counts for the rules, its texts for other uses."""
 
 from ...journal import state
 from ...journal.document import JournalDocument, fold_document

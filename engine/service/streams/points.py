@@ -51,7 +51,7 @@ class Point(NamedTuple):
 
 
 def last_until(log: Log, stream: str, moment: datetime) -> int:
-    """Return the last version whose time is not after a moment; 0 if there is none."""
+    """Return the last version whose time is not after a given time; 0 if there is none."""
     text = moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
     times, tail = _times(log, stream)
     found = _last(tail, text)
@@ -92,7 +92,7 @@ def _last(rows: list[tuple[int, str]], moment: str) -> int:
 
 
 def parse_point(text: str, *, now: int) -> Point:
-    """Return the point named by a text; `now` is in milliseconds since 1970.
+    """Return the point that a string specifies; `now` is in milliseconds since 1970.
 
     Raise `InvalidInputError` listing the allowed formats.
     """
@@ -157,7 +157,7 @@ def target_of(log: Log, sprint: Sprint) -> int:
 
 
 def last_version(log: Log, stream: str, *, position: int = 0, moment: str = "") -> int:
-    """Return the last version up to a position, or up to a moment."""
+    """Return the last version up to a position, or up to a time."""
     if not moment:
         return _last_until(log, stream, position)
 

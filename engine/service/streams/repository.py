@@ -292,7 +292,7 @@ class Repository(Generic[State]):
         self.checkpoints.keep(self.kind.stream(state.id), state, since=since)
 
     def _begin(self) -> None:
-        """Store the position of the log's end before any state is read."""
+        """Record the log's end position before any state is read."""
         if self._began < 0:
             self._began = self._log.last_position()
 

@@ -14,7 +14,7 @@ PAUSES_PER_LOOK = 20
 def follow(
     log: Log, *, after: int, pause: Callable[[], None]
 ) -> Iterator[list[RecordedEvent]]:
-    """Yield the events after a position, in batches, and new events indefinitely.
+    """Yield the events after a position in batches, then new events as they are appended.
 
     In between, only the 48-byte head file is read, without a lock. `pause` waits for a
     moment, and raises an exception to end the iteration.

@@ -103,7 +103,7 @@ def order_of(rules: MeasureRules, sprint: Sprint) -> MeasurementOrder:
 
 
 class Capturer:
-    """Captures the ordered measurements, and describes any failure."""
+    """Captures the requested measurements, and describes any failure."""
 
     def __init__(
         self,

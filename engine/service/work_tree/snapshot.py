@@ -311,7 +311,7 @@ def lost_paths(
 def pruning(
     workspace: Service, sprint_id: str, *, keep: int = KEEP_DEFAULT, before: str | None
 ) -> PruneSnapshots:
-    """Return the command that removes all snapshots, or only snapshots before a moment."""
+    """Return the command that removes all snapshots, or only those before a given time."""
     if before is None:
         return PruneSnapshots(keep)
     stream = sprint_stream(sprint_id)

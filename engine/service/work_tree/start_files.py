@@ -61,7 +61,7 @@ def _content_of(workspace: Service, sprint_id: str, held: HeldSnapshot) -> str:
 
 
 def begun_with(command: Command, files: str | None) -> Decide:
-    """Return a decision that stores the snapshot at the start in a command's iteration."""
+    """Return a decision that records the start snapshot in a command's iteration."""
     return lambda sprint, at: [
         replace(event, before=files) if isinstance(event, IterationStarted) else event
         for event in decided(command, sprint, at)

@@ -1,4 +1,4 @@
-"""The actions that `next` returns, with their fields, and the notices about a loop."""
+"""The actions that `next` returns, and the notices about a loop."""
 
 from collections.abc import Collection
 
@@ -132,7 +132,7 @@ def waits(waiting: LimitWait) -> Action:
 
 
 def is_over(due: str, now: str) -> bool:
-    """Return whether the wait is over."""
+    """Return whether a wait that ends at `due` is over."""
     try:
         return parse(now) >= parse(due)
     except InvalidInputError:
@@ -189,7 +189,7 @@ def of_end(
     last: Action | None,
     why: str | None,
 ) -> Notice:
-    """Return the notice about a run's end; `last` is the action that caused the end."""
+    """Return the notice that a run has ended; `last` is the action that ended it."""
     place = {n: getattr(last, n, None) for n in ("hint", "phase", "iteration")}
     notice = PERSON if because in NEEDS_PERSON else STOPPED
     place |= {"because": because, "exit_code": exit_code, "why": why}
@@ -197,13 +197,13 @@ def of_end(
 
 
 def of_wait(sprint: str, action: Action, *, at: str) -> Notice:
-    """Return the notice about a wait of the loop."""
+    """Return the notice that the loop is waiting."""
     place = {n: getattr(action, n) for n in ("why", "phase", "iteration", "until")}
     return Notice(notice=WAITING, sprint=sprint, at=at, **place)
 
 
 def of_advice(sprint: str, number: int, *, at: str, why: str) -> Notice:
-    """Return the notice about advice to stop or roll back."""
+    """Return the notice that a stop or a rollback is advised."""
     hint = f"`sprintlog report {number}`"
     return Notice(
         notice=QUALITY, sprint=sprint, at=at, iteration=number, why=why, hint=hint

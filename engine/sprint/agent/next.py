@@ -1,8 +1,8 @@
 """The next action of a sprint, as a pure function of its state and the time.
 
-A loop in any language asks for the action, performs it, records the result, and asks
-again; it needs no state besides the log. This module determines every action: for phases,
-for a goal, and for judging the last iteration.
+A loop in any language asks for the next action, performs it, records the result, and asks
+again; it needs no state besides the log. This module determines the actions for phases, for
+a goal, and for judging the last iteration.
 """
 
 from msgspec.structs import replace
@@ -35,8 +35,8 @@ def next_action(
 ) -> actions.Action:
     """Return the action to take now; raise `NotFoundError` if the sprint has no plan.
 
-    With `has_budgets`, return a stop if the action would exceed the sprint's budget. The
-    time of a lost run counts only up to `spent_by`.
+    If `has_budgets` is set, return a stop action if the action would exceed the sprint's
+    budget. The time of a lost run counts only up to `spent_by`.
     """
     check_exists(sprint)
     action = _due(sprint, now)
@@ -46,7 +46,7 @@ def next_action(
 
 
 def with_fallback(sprint: Sprint, action: actions.Action, *, now: str) -> actions.Action:
-    """Return the action for the fallback while a limit blocks the loop's own agent.
+    """Return the action for the fallback agent if a limit blocks the loop's own agent.
 
     Return `action` unchanged if there is no limit or if the fallback is blocked as well.
     """
@@ -77,7 +77,7 @@ def run_of(hook: Hook, number: int) -> actions.HookRun:
 
 
 def failure_said(sprint: Sprint) -> str | None:
-    """Return the iteration's last error and how many failures in a row are allowed."""
+    """Return the iteration's last error and the number of consecutive failures allowed."""
     failed, turns = sprint.plan.last.failure, sprint.plan.turns
     if failed is None:
         return turns.error
@@ -112,7 +112,7 @@ def work_on_goal(sprint: Sprint, now: str) -> actions.Action:
 
 
 def judge_first(sprint: Sprint) -> actions.Action | None:
-    """Return the action that is due for the last iteration before any other, or None."""
+    """Return the action that the last iteration requires before any other, or None."""
     found = due(sprint)
     if found is None:
         return None
@@ -144,7 +144,7 @@ def judge_first(sprint: Sprint) -> actions.Action | None:
 def with_judging(sprint: Sprint, action: actions.Action) -> actions.Action:
     """Return the action, with an iteration number if each agent run is an iteration.
 
-    The repair of a gate is an iteration too, so the iteration limit may stop it.
+    A gate repair is an iteration too, so the iteration limit may stop it.
     """
     rules, plan = loop_rules(sprint), sprint.plan
     is_work = action.do in _WORKS and action.prompt is not None

@@ -1,8 +1,8 @@
 """An agent's prompt, as a pure function of the sprint, the action and the learnings.
 
-`handed` builds the prompt that `run` passes to the agent and `next` returns, for phases
-and for goals; a custom template replaces it completely. The prompt also explains how to
-answer in the format that the package `answers` reads.
+`handed` builds the prompt that `run` passes to the agent and `next` returns, for phases and
+for goals; a custom template replaces it completely. The prompt also explains how to answer
+in the format that the package `answers` parses.
 """
 
 from collections.abc import Iterable, Mapping
@@ -125,7 +125,7 @@ class Telling(msgspec.Struct, frozen=True):
 
 
 def handed(sprint: Sprint, action: Action, telling: Telling) -> Action:
-    """Return the action with the complete prompt for the agent, and with the bare task."""
+    """Return the action with the agent's complete prompt and the bare task added."""
     if action.prompt is None:
         return action
     if action.do == actions.ITERATE:

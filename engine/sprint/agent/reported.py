@@ -1,6 +1,6 @@
 """An agent's reports about its own work, and the commands that record them.
 
-The command depends on whether the work is on a phase or on the goal, and on its gate.
+The command depends on the gate, and on whether the work belongs to a phase or the goal.
 """
 
 from ...command import Command
@@ -45,7 +45,7 @@ class ReportWork(Command, frozen=True):
 class TakeSaid(Command, frozen=True):
     """Queue the requests and record the learnings that an agent reported.
 
-    A request that was queued before is not queued again, whatever was decided about it.
+    A request that was queued before is not queued again, regardless of the decision on it.
     """
 
     said: SaidItems

@@ -90,7 +90,8 @@ def wait_as_said(
     """Return the wait for a limit; empty if there is no limit or the plan forbids waiting.
 
     A plan forbids waiting if it does not retry failures of this category. If the fallback
-    cannot work or has failed too often, the loop waits for its own agent's limit.
+    cannot work or has failed too often, the loop waits for the limit of its own agent to
+    end.
     """
     retried, limit = policy_of(sprint.plan.document).retry_on, verdict.limit
     if limit is None or verdict.category not in retried:
@@ -146,7 +147,7 @@ class StartRepair(Command, frozen=True):
 
 
 class EndRepair(Command, frozen=True):
-    """Record the end of an agent's run to repair the findings of a gate.
+    """Record the end of an agent run that repairs a gate's findings.
 
     Unless the agent asked for a person, reached a limit or gets another attempt, the
     iteration ends and the gate must be checked again.
@@ -213,8 +214,8 @@ class StartTurn(Command, frozen=True):
 class EndTurn(Command, frozen=True):
     """Record the end of an agent's run for the goal, and its consequences.
 
-    An iteration that has ended in the meantime is not changed. In a sprint that was stopped
-    in the meantime, completed steps are recorded, but the goal is not reached.
+    An iteration that has ended in the meantime is not changed. If the sprint was stopped in
+    the meantime, completed steps are recorded, but the goal is not marked as reached.
     """
 
     ran: AgentRan

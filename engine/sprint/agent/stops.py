@@ -1,8 +1,8 @@
-"""The reasons to stop a sprint and the remedies for a person, as pure functions.
+"""Pure functions that return the reasons to stop a sprint and the remedies for a person.
 
 A stop follows from the sprint's status, an undecided request, the iteration limit or a
-budget: no iteration starts if a budget is spent or if its use cannot be determined.
-`ENDS` lists the reasons for which a run of the loop can end.
+budget: no iteration starts if a budget is spent or if its use cannot be determined. `ENDS`
+lists the reasons why a run of the loop can end.
 """
 
 from ...usage import is_less, minus, plus
@@ -96,7 +96,7 @@ def used_up(sprint: Sprint) -> Action | None:
 
 
 def decide_first(sprint: Sprint) -> Action | None:
-    """Return a stop if requests are undecided when the sprint would complete, or None."""
+    """Return a stop if undecided requests prevent the sprint's completion, or None."""
     waiting = undecided_at_end(sprint)
     if not waiting:
         return None
@@ -111,7 +111,7 @@ def decide_first(sprint: Sprint) -> Action | None:
 
 
 def decide_at_goal(sprint: Sprint) -> Action | None:
-    """Return a stop if the goal was reported as reached with urgent requests undecided."""
+    """Return a stop if the goal was reported reached with urgent requests undecided."""
     plan = sprint.plan
     number = plan.iteration
     if plan.turns.claimed != number or number < max(1, min_iterations(plan.document)):
@@ -143,7 +143,7 @@ def on_request(sprint: Sprint, *, priority: str) -> Action | None:
 
 
 def still(plan: Plan) -> str:
-    """Return a sentence with the status of a stopped sprint and the reason.
+    """Return a sentence that states a stopped sprint's status and the reason for it.
 
     An imported document states no reason; the error at its pointer is used instead.
     """
@@ -182,7 +182,7 @@ def text_said(value: object) -> str | None:
 
 
 def stop_by_budget(sprint: Sprint, action: Action, now: str, *, of: str) -> Action | None:
-    """Return a stop that replaces an action that would exceed a budget, or None."""
+    """Return a stop if the given action would exceed a budget, otherwise None."""
     if action.do not in _PAID and not (action.do == actions.GATE and action.prompt):
         return None
     found = budgets.standings(sprint, now, of=of)
@@ -271,7 +271,7 @@ def _error_at(leaf: Node) -> object:
 
 
 def _last_words(output: object) -> str | None:
-    """Return the last line of a gate's output, truncated."""
+    """Return the last line of a gate's output, truncated, or None."""
     lines = (text_said(output) or "").strip().split("\n")
     return lines[-1].strip()[:_LAST_WORDS_MAX] or None
 

@@ -7,9 +7,9 @@ or money can resolve the cause, the loop neither retries nor waits. If the agent
 **work's own error** in its answer, it was able to answer, so text about a limit in that
 answer does not cause a wait.
 
-Structured fields are checked first: the agent's error code, then the HTTP status. Otherwise
-the text of the error decides, never that of an answer. The end of a limit is parsed from
-the same texts.
+Structured fields are checked first: the agent's error code, then the HTTP status.
+Otherwise, the text of the error is used, never the text of an answer. The end of a limit is
+parsed from the same text.
 """
 
 import re
@@ -259,7 +259,7 @@ def _durations(text: str, moment: Moment) -> Iterator[Reset]:
 
 
 def _seconds(duration: str) -> float:
-    """Return the seconds in a duration such as `2h 13m`, `an hour` or `34.07s`."""
+    """Return the length in seconds of a duration such as `2h 13m` or `34.07s`."""
     total = 0.0
     pattern = rf"(?:(\d+(?:\.\d+)?)\s*|\b(?:an?|one)\s+)({_UNIT})(?![a-z])"
     for part in _find(pattern, duration):
@@ -328,7 +328,7 @@ def _at(
 
 
 def _next_shown(day: date, at: time, zone: tzinfo, now: datetime) -> datetime:
-    """Return a local time in UTC; of two occurrences, the second if the first has passed.
+    """Return a local time as UTC, using the second occurrence if the first has passed.
 
     A local time occurs twice when daylight saving time ends. A local time that is skipped
     when daylight saving time starts is interpreted with the earlier offset.

@@ -201,7 +201,7 @@ def invalid(error: str) -> Verdict:
 
 
 def last_object(text: str, fits: Callable[[Data], bool], *, told: str = "") -> Data | None:
-    """Return the fitting JSON object that is the complete text or its last line, or None.
+    """Return the matching JSON object if it is the complete text or its last line, or None.
 
     A code fence around the object is ignored, as is an object that only repeats the prompt.
     """

@@ -206,7 +206,7 @@ class Budgets(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Price(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The price of a million tokens, in US dollars."""
+    """The prices of a million tokens of each kind, in US dollars."""
 
     given: float
     """The price of input tokens."""

@@ -26,7 +26,7 @@ class RequestInjection(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RequestOrigin(msgspec.Struct, frozen=True):
-    """The request of an earlier sprint that was deferred to the next sprint."""
+    """A request that an earlier sprint deferred to the next sprint."""
 
     sprint: str
     """The sprint that deferred the request."""

@@ -1,4 +1,4 @@
-"""The erasure of a document's text, which preserves its nodes and their progress."""
+"""The erasure of a document's text, which preserves the nodes and their progress."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
-"""The events of taking, restoring, rewriting and pruning snapshots of a work tree.
+"""The events for taking, restoring, rewriting and pruning a work tree's snapshots.
 
 The paths in these events are for people to read; the snapshot store determines which files
 a snapshot contains, byte for byte. All of these events are knowledge: a rollback does not
-discard them, because it does not undo what happened to files.
+discard them, because a rollback does not undo changes to files.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class FileLeft(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def left_words(left: Sequence[FileLeft], count: int) -> str:
-    """Return a line with the paths missing from a snapshot, and their number."""
+    """Return a line with the paths missing from a snapshot, and the number of paths."""
     named = ", ".join(
         f"{one.path or 'all'} ({one.reason})" for one in left[:LEFT_SHOWN_MAX]
     )

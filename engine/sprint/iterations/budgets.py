@@ -1,8 +1,9 @@
 """The budgets of a run and of the sprint: their use, warnings, prices, and remedies.
 
-Everything follows from the log and the time. A budget is checked before an action that
-costs something: work that is already running may exceed the budget, and the excess is
-shown. If an agent does not report its cost, the cost is computed from the given price.
+Everything is computed from the log and the current time. A budget is checked before an
+action that costs something: work that is already running may exceed the budget, and the
+excess is shown. If an agent does not report its cost, the cost is computed from the given
+price.
 """
 
 import re
@@ -51,7 +52,7 @@ _NOT_UTF8 = re.compile(r"\\x[89a-f][0-9a-f]")
 
 
 class BudgetState(msgspec.Struct, frozen=True):
-    """The use of a budget; amounts are exact decimals as text."""
+    """The use of a budget; amounts are exact decimal strings."""
 
     of: str
     """`run` or `sprint`."""
@@ -78,7 +79,7 @@ class BudgetState(msgspec.Struct, frozen=True):
         return not usage.is_less(self.spent, self.limit)
 
     def name(self) -> str:
-        """Return the key under which a warning is recorded once."""
+        """Return the key of the budget's warning, which is recorded only once."""
         return f"{self.of} {self.budget} {self.limit}"
 
 
@@ -108,7 +109,7 @@ def priced(used: usage.Usage | None, price: Price | None) -> usage.Usage | None:
 
 
 def price_of(text: str) -> Price:
-    """Return the price that a text states as `IN/OUT` or `IN/OUT/CACHED`.
+    """Return the price in a text of the form `IN/OUT` or `IN/OUT/CACHED`.
 
     Prices are in dollars per million tokens. Raise `RefusedError` for any other text.
     """
@@ -252,7 +253,7 @@ def typed(budget: str, text: str) -> str:
 
 
 def options(started: RunStarted) -> str:
-    """Return the options that repeat a run's budgets and price."""
+    """Return the options that set the same budgets and price as a given run."""
     words = limit_options(started.budgets)
     if (price := started.price) is not None:
         each = (price.given, price.written, price.cached)

@@ -99,7 +99,7 @@ class SetRules(Command, frozen=True):
 
 
 class ChangeRules(Command, frozen=True):
-    """Change some weights, limits, policies and metrics; the others keep their values.
+    """Change some weights, limits, policies and metrics; the other settings are kept.
 
     The values of `metrics` are properties of `OwnMetric`, or None to remove the metric.
     """
@@ -130,7 +130,7 @@ def _sets(event: f.RulesSet) -> SetRules:
 
 
 class ApplyArtifacts(Command, frozen=True):
-    """Record which files of the selected iteration were copied, and where."""
+    """Record which of the selected iteration's files were copied, and to where."""
 
     source: str
     destination: str

@@ -36,7 +36,7 @@ class Description(NamedTuple):
     """The state of the repository at the end of the iteration."""
 
     def having(self, event: IterationDescribed) -> "Description":
-        """Return this description extended by a later event."""
+        """Return this description updated with a later event."""
         gone = {*event.tags_removed}
         kept = (tag for tag in self.tags if tag not in gone)
         notes = () if event.note is None else (event.note,)
@@ -47,7 +47,7 @@ class Description(NamedTuple):
         )
 
     def with_run(self, ran: AgentRan) -> "Description":
-        """Return this description extended by the parameters of an agent's run."""
+        """Return this description with the parameters of an agent's run added."""
         told = {MODEL: ran.model or ", ".join(ran.models), PROMPT: ran.prompt_sha256}
         known = {name: value for name, value in told.items() if value}
         return self._replace(params={**self.params, **known})

@@ -63,13 +63,13 @@ class Judged(LoopHistory):
         return self._judge.judge(number)
 
     def all(self) -> list[Judgement]:
-        """Return the judgements of all measured iterations, by number, in a single scan."""
+        """Return the judgements of all measured iterations by number, in a single scan."""
         if self._all is None:
             self._all = Judge(self.tracker, self._in_one_scan()).all()
         return self._all
 
     def hundredths(self, until: int | None = None) -> dict[int, int | None]:
-        """Return each iteration's score, up to a version, as a whole number of hundredths.
+        """Return each iteration's score in hundredths, as of a version if one is given.
 
         The scores are read from the saved state if possible, not from events.
         """

@@ -1,4 +1,4 @@
-"""The step due after an iteration: to measure it, to decide, or to roll back.
+"""The step due after an iteration: a measurement, a decision, or a rollback.
 
 The current rules determine whether a loop takes the step automatically. All inputs are in
 the log, so a restarted loop continues with the same step.

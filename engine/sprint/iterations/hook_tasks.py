@@ -85,7 +85,7 @@ class FailHook(Command, frozen=True):
 
 
 def hooks_due(plan: Plan) -> list[Hook]:
-    """Return the hooks that were not started for the last ended iteration."""
+    """Return the hooks not yet started for the iteration that ended last."""
     number, hooks = last_ended_iteration(plan), hooks_of(plan.document)
     tasks = tasks_of(plan.document) if number and hooks else {}
     return [hook for hook in hooks if number and (number, hook.id) not in tasks]

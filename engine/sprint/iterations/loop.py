@@ -179,7 +179,7 @@ def _made_with(number: int, params: dict[str, str]) -> list[Event]:
 
 
 def last_ended_iteration(plan: Plan) -> int:
-    """Return the iteration that ended last; 0 before the first and during an iteration."""
+    """Return the iteration that ended last; 0 if there is none or one is running."""
     latest = plan.iteration
     return latest if open_iteration(plan) is None or plan.turns.ended == latest else 0
 
@@ -212,7 +212,7 @@ class StartWrapped(Command, frozen=True):
 
 
 class EndWrapped(Command, frozen=True):
-    """Record the end of a wrapped command; with `ends`, its iteration ends as well."""
+    """Record the end of a wrapped command; with `ends`, end its iteration as well."""
 
     ran: AgentRan
     ends: bool = True

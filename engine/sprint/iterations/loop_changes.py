@@ -1,4 +1,4 @@
-"""The effects of iteration events on the plan and the knowledge, and reflection."""
+"""Reflection, and the effects of iteration events on the plan and the knowledge."""
 
 from ...log.event import Event, Takers
 from ..events import IterationEnded, IterationsLimited, IterationStarted, ReflectionStarted
@@ -56,7 +56,7 @@ def record_started(knowledge: Knowledge, event: IterationStarted, version: int) 
 
 
 def reflection_is_due(plan: Plan) -> bool:
-    """Return whether the current iteration, or else the next one, is a reflection.
+    """Return whether the current iteration, or else the next iteration, is a reflection.
 
     From the threshold on, iterations are reflections until a step is completed or added.
     """

@@ -39,7 +39,7 @@ def own_names(sprint: Sprint) -> tuple[str, ...]:
 
 
 def pointers(sprint: Sprint) -> dict[str, str]:
-    """Return the JSON pointers of the custom metrics that have one, by name."""
+    """Return the JSON Pointer of each custom metric that has one, by metric name."""
     rules = sprint.knowledge.tracker.rules_at(sprint.version)
     return {one.name: one.pointer for one in rules.metrics if one.pointer is not None}
 
@@ -134,7 +134,7 @@ def with_tree(events: Sequence[Event], tree: str) -> list[Event]:
 class FailMeasurement(Command, frozen=True):
     """Record that an iteration, by default the latest, could not be measured.
 
-    Iteration 0 is the baseline if nothing has been measured yet.
+    If nothing has been measured yet, `number` 0 refers to the baseline.
     """
 
     error: str
@@ -200,7 +200,7 @@ def measured_on_path(sprint: Sprint) -> list[int]:
 
 
 def observed_measurement(sprint: Sprint, event: f.IterationMeasured) -> f.IterationMeasured:
-    """Return another tool's measurement, linked to the iteration before it.
+    """Return another tool's measurement, linked to the previous iteration.
 
     The start of the iteration may be unknown, so the last measured iteration is assumed to
     precede it.

@@ -145,7 +145,7 @@ class SprintEvents(Protocol):
         """Return the time of the event at a version, and the event."""
 
     def all(self, kind: type[Kind]) -> Iterable[tuple[int, str, Kind]]:
-        """Yield the version, the time and the event for every event of a kind."""
+        """Yield the version, the time and the event for every event of a type."""
 
 
 class LoopHistory:

@@ -16,7 +16,7 @@ def iteration_end(knowledge: Knowledge, number: int, *, version: int) -> int:
     """Return the last version of an iteration, as seen from `version`.
 
     An iteration ends at the start of the next iteration or at a rollback; iteration 0
-    precedes the first. Raise `NotFoundError` if the iteration was never started.
+    precedes the first iteration. Raise `NotFoundError` if the iteration was never started.
     """
     started = [(n, at) for n, at in knowledge.iterations if at <= version]
     if number == 0:
@@ -155,7 +155,7 @@ def record_rollback(knowledge: Knowledge, event: RolledBack, version: int) -> No
 
 
 def _record_advised(knowledge: Knowledge, version: int) -> None:
-    """Record that a rollback followed the current advice; only the first counts."""
+    """Record that a rollback followed the current advice, unless one already did."""
     tracker = knowledge.tracker
     tracker.unmeasured = 0
     advice, last = tracker.recommended, knowledge.gone_back[-1:]

@@ -189,7 +189,7 @@ _OUTCOME = ("status", "error", "error_kind", "limit", "last_at")
 
 
 def _union(calls: Iterable[ModelCall]) -> dict[str, ModelCall]:
-    """Return the calls by key, each merged from all that is known about it."""
+    """Return the calls by key, merging all records of the same call."""
     found: dict[str, ModelCall] = {}
     for call in calls:
         if (other := found.get(call.key)) is not None:

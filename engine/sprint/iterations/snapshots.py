@@ -23,8 +23,8 @@ def purpose_now(sprint: Sprint, *, tree: WorkTree) -> str:
     """Return the purpose of a snapshot taken now.
 
     The first snapshot after an iteration ends belongs to the iteration, because its files
-    are the measured ones. A later snapshot has the purpose `moment`, unless the measurement
-    failed.
+    are the measured files. A later snapshot has the purpose `moment`, unless the
+    measurement failed.
     """
     number = sprint.plan.iteration
     if not number or open_iteration(sprint.plan) is not None:
@@ -131,7 +131,7 @@ def nothing_before(sprint: Sprint, number: int) -> NotFoundError:
 
 
 def snapshot_named(sprint: Sprint, name: str) -> HeldSnapshot:
-    """Return the one snapshot with this id prefix, or raise `NotFoundError`."""
+    """Return the only snapshot with this id prefix, or raise `NotFoundError`."""
     found = {
         h.snapshot: h for h in sprint.knowledge.snapshots if h.snapshot.startswith(name)
     }
@@ -255,7 +255,7 @@ def _files_alone(knowledge: Knowledge, tree: WorkTree) -> list[Restore]:
 def _files_taken_back(
     knowledge: Knowledge, tree: WorkTree
 ) -> tuple[set[int], dict[int, int]]:
-    """Return the restores that can no longer be undone, and those that each undo undid.
+    """Return the restores that cannot be undone, and the restore that each undo reversed.
 
     As with rollbacks, an undo is reversed by a redo, after which it can be repeated.
     """
@@ -281,10 +281,10 @@ def _newer(restores: Sequence[Restore], than: int | None) -> Restore | None:
 class PruneSnapshots(Command, frozen=True):
     """Delete all but the newest snapshots and those that may be restored.
 
-    The snapshots of the best and the selected iteration, the first snapshot, the targets of
-    rollbacks, those taken before a restore that can be undone, and those of `target`, the
-    current target of a rollback to the best, are never deleted. With `until`, only
-    snapshots up to that version are deleted.
+    The following snapshots are never deleted: those of the best and the selected iteration,
+    the first snapshot, the targets of rollbacks, the snapshots taken before a restore that
+    can be undone, and those of `target`, the current target of a rollback to the best
+    iteration. With `until`, only snapshots up to that version are deleted.
     """
 
     needs_context = True

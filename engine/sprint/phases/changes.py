@@ -228,7 +228,7 @@ def _forget_gates(node: Node) -> None:
 
 
 def _evolves_leaf(change: Change, *, is_command: bool) -> Evolve:
-    """Return a handler that changes a leaf and then derives its ancestors."""
+    """Return a handler that changes a leaf and then updates its ancestors."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         tree = plan.tree
@@ -290,7 +290,7 @@ EVOLVE: Evolves = {
 
 
 def _evolves_scheduled(change: Evolve) -> Evolve:
-    """Return the handler of a scheduled retry, which also stores a wait for a limit."""
+    """Return a handler for scheduled retries that also stores waits for a limit."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         if event.waits:

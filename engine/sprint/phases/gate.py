@@ -40,7 +40,7 @@ _WAYS = {
 
 
 class GateResult(msgspec.Struct, frozen=True):
-    """The result of a gate script's run, with the same fields as `gate-checked`."""
+    """The result of a gate script's run, with the same fields as a `gate-checked` event."""
 
     exit_code: int
     timed_out: bool = False

@@ -280,7 +280,7 @@ def _blocked(node: Node, event: f.GateBlocked, plan: Plan, at: str) -> None:
 
 
 def _evolves(change: Callable[[Node, Any, Plan, str], None]) -> Evolve:
-    """Return a handler that changes a gate and then derives its ancestors."""
+    """Return a handler that changes a gate and then updates its ancestors."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         node = plan.tree.find(event.phase)

@@ -1,6 +1,6 @@
 """The commands on a leaf: a phase, step or sub-phase without children.
 
-Skip, retry and reopen also accept a parent, and then apply to all suitable leaves below.
+Skip, retry and reopen also accept a parent, and then apply to all suitable leaves below it.
 """
 
 from ...command import Command, Events
@@ -195,7 +195,7 @@ def _for_leaves(
     kind: type[f.PhaseSkipped | f.PhaseRetried | f.PhaseReopened],
     reason: str | None,
 ) -> list[Event]:
-    """Return an event for each suitable leaf at or below a node; empty if repeated.
+    """Return an event for each suitable leaf at or below a node; empty on repetition.
 
     Raise `RefusedError` if no leaf is suitable.
     """
@@ -221,7 +221,7 @@ def _for_leaves(
 
 
 def check_word(name: str, word: str | None, allowed: tuple[str, ...]) -> None:
-    """Raise `RefusedError` unless the word is allowed or absent."""
+    """Raise `RefusedError` unless the value is allowed or None."""
     if word is not None and word not in allowed:
         raise RefusedError(
             f"{name} {word[:40]!r} is unknown; allowed: {', '.join(allowed)}",

@@ -102,7 +102,7 @@ class ResumeSprint(Command, frozen=True):
     A sprint that is blocked or needs a person requires `by` and `why`: who resolved the
     problem, and how. With `retry`, failed and blocked work is reset in the same append.
     After a breakpoint on the last phase, the sprint completes. If a breakpoint was reached
-    during a block, the sprint then pauses.
+    while the sprint was blocked, the sprint then pauses.
     """
 
     by: str | None = None
@@ -111,7 +111,7 @@ class ResumeSprint(Command, frozen=True):
     retry: bool = False
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Return the resumption, which only ends a wait if the sprint is in progress."""
+        """Return the resumption; if the sprint is in progress, this only ends a wait."""
         event = f.SprintResumed(self.by, self.why, self.done)
         stuck = _stuck(sprint.plan) if self.retry else []
         again = [f.PhaseRetried(leaf.address, self.why) for leaf in stuck]

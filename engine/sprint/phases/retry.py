@@ -40,7 +40,7 @@ class RetryPolicy(msgspec.Struct, frozen=True):
     """The successive pauses after these failures; the last value is repeated."""
 
     def limit_wait(self, waited: int) -> int:
-        """Return how many milliseconds to wait for a limit after `waited` waits."""
+        """Return how many milliseconds to wait for a limit after `waited` earlier waits."""
         return _nth(self.limit_wait_ms, waited)
 
     def wait_ms(self, tried: int) -> int:
@@ -57,7 +57,7 @@ def retries_used(plan: Plan, leaf: Node) -> int:
 
 
 def renew(plan: Plan, node: Node) -> None:
-    """Reset the retries of a leaf and the checks of its gate and the gates above."""
+    """Reset a leaf's retries and the check counts of its gate and the gates above it."""
     if count := count_of(node.data, "retry-count"):
         plan.retried[node.address] = count
     for one in (node, *node.above()):

@@ -1,9 +1,9 @@
 """Waits for limits: the command that records a wait, and the computation of its end.
 
 A wait is not a failure: the current iteration and attempt continue. A wait ends at the time
-that the agent reports; if that time is unknown, consecutive waits grow. From the second
-consecutive wait on, the growing wait is the minimum, so that an agent that always reports
-one second is not called endlessly.
+that the agent reports; if that time is unknown, consecutive waits become longer. From the
+second consecutive wait on, this increasing wait is the minimum, so that an agent that
+always reports one second is not called endlessly.
 """
 
 from msgspec.structs import replace

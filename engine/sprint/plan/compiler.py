@@ -297,7 +297,7 @@ class Hierarchy:
 
 
 def _kept(sprint: Data, workflow: Data) -> Data:
-    """Return the fields kept for other tools; the sprint's override the workflow's."""
+    """Return the fields kept for other tools; the sprint's fields take precedence."""
     found: Data = {}
     for key in KEPT:
         said = [data[key] for data in (workflow, sprint) if is_given(data, key)]

@@ -1,8 +1,8 @@
-"""Documents from other tools: former formats, rule violations, and changes as events.
+"""Documents from other tools: older formats, rule violations, and changes as events.
 
-Violations are reported, never corrected. The events are derived from the difference
-between two versions of a document. First-generation documents have tasks in a queue
-instead of phases: each task is imported as a simple phase.
+Violations are reported, never corrected. The events are derived from the difference between
+two versions of a document. First-generation documents have tasks in a queue instead of
+phases: each task is imported as a simple phase.
 """
 
 from collections.abc import Iterator

@@ -122,7 +122,7 @@ def _coming(
 
 
 def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[list[Data]]:
-    """Return the alternatives for the nodes' ids, to recognize a repeated command."""
+    """Return the nodes with the last ids assigned and with new ids, to detect a repeat."""
     if id_prefix is None:
         return [nodes]
     check_id(id_prefix and f"{id_prefix}-0", field="id_prefix")
@@ -237,7 +237,7 @@ def _evolve(plan: Plan, event: Injection, at: str) -> None:
 
 
 def _open(holder: Data, key: str) -> None:
-    """Add an empty list of children to a node; in a sprint, it precedes the pointer."""
+    """Add an empty list of children to a node, or to the sprint before its pointer."""
     behind = list(holder)
     behind = behind[behind.index("current") :] if "current" in holder else []
     put(holder, key, [])

@@ -166,7 +166,7 @@ VARIABLES = {
 
 
 class PromptTemplate(msgspec.Struct, frozen=True):
-    """A text split at its variables, all of which are known."""
+    """A prompt text split at its variables, all of which are known."""
 
     pieces: tuple[str | Variable, ...]
 
@@ -202,7 +202,7 @@ RESERVED = ("phase", "sprint")
 
 
 class Collection(NamedTuple):
-    """A named list of items as templates see them, and its location."""
+    """A named list of items in the form that templates use, and its location."""
 
     items: list[Definition]
     path: Path
@@ -279,7 +279,7 @@ def _check_dependencies(
 
 
 def check_text_id(identity: str, where: Definition, path: Path, problems: Problems) -> bool:
-    """Return whether a text is a valid id; report a problem if it is not."""
+    """Return whether a string is a valid id; report a problem if it is not."""
     try:
         check_id(identity, field="id")
     except RefusedError as error:

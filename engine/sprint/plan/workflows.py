@@ -132,13 +132,13 @@ class Flat(NamedTuple):
 
 
 class Budget:
-    """The size that remains available for a plan."""
+    """The remaining size available for a plan."""
 
     def __init__(self) -> None:
         self._left = DOCUMENT_BYTES_MAX
 
     def spend(self, text: str, beside: int = 0) -> None:
-        """Count a text and `beside` more bytes; raise `TooLargeError` above the limit."""
+        """Count a text plus `beside` bytes; raise `TooLargeError` above the limit."""
         self._left -= len(text) + beside
         if self._left < 0:
             raise TooLargeError

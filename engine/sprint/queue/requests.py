@@ -171,7 +171,7 @@ def _time(text: str | None) -> str | None:
 def _known(
     sprint: Sprint, events: list[f.RequestQueued], identity: str
 ) -> f.RequestQueued | str | None:
-    """Return the request with an id, the id itself if only that is known, or None."""
+    """Return the request with an id, just the id if nothing else is known, or None."""
     if named := next((event for event in events if event.request == identity), None):
         return named
     if identity in sprint.knowledge.requests:

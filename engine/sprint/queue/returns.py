@@ -26,7 +26,7 @@ _END_NOTHING = (f.ActivitySeen, f.IterationStarted, f.PhaseStarted)
 
 
 def with_returns(sprint: Sprint, events: list[Event], *, at: str) -> list[Event]:
-    """Return the decided events, followed by the request returns that they cause."""
+    """Return the decided events, followed by the returns of requests that they cause."""
     if all(x.kind is Kind.KNOWLEDGE or isinstance(x, _END_NOTHING) for x in events):
         return events
     waiting = _waiting(sprint)
@@ -79,7 +79,7 @@ def with_item_events(
     *,
     steps: bool = True,
 ) -> list[Event]:
-    """Return an agent run's events, with the events for its items after the run."""
+    """Return an agent run's events, with the events for its items added after the run."""
     if said is None or not decided or not isinstance(decided[0], AgentRan):
         return decided
     taken = events_from_items(sprint, said, at, steps=steps, phase=decided[0].phase or None)

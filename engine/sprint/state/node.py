@@ -198,7 +198,7 @@ def needs_gate(leaf: Node) -> bool:
 
 
 def put(data: Data, key: str, value: Any) -> None:
-    """Set a key, keeping a list of children at the end."""
+    """Set a key, keeping the list of children last."""
     last = next(reversed(data), None)
     data[key] = value
     if last in ("steps", "phases"):
@@ -230,8 +230,9 @@ def note_error(parent: Node) -> None:
 def set_elapsed(data: Data) -> None:
     """Replace the start and end times in a leaf's `elapsed` with their difference.
 
-    Computing the difference takes longer than the rest of an event, and most leaves of a
-    long stream end several times, so a fold computes it only for the last end.
+    Computing the difference takes longer than applying the rest of the event, and most
+    leaves of a long stream end several times, so a fold computes the difference only for
+    the last end.
     """
     if type(span := data.get("elapsed")) is tuple:
         if (duration := elapsed(*span)) is None:

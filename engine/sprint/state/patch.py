@@ -186,7 +186,7 @@ class FieldChange(msgspec.Struct, frozen=True):
 
 
 def parse_path(text: str) -> Path:
-    """Return the steps of a field name; raise `InvalidInputError` if it is invalid."""
+    """Return the path segments in a field name; raise `InvalidInputError` if invalid."""
     if text.startswith("/"):
         return tuple(_step(segment) for segment in segments(text))
     steps: list[Step] = []

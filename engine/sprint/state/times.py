@@ -44,7 +44,7 @@ def normalise(text: str) -> str:
 
 
 def later(text: str, *, milliseconds: int) -> str:
-    """Return the time that is `milliseconds` after `text`, at most in the year 9999."""
+    """Return the time `milliseconds` after `text`, but no later than the year 9999."""
     try:
         return to_text(parse(text) + timedelta(milliseconds=milliseconds))
     except OverflowError:

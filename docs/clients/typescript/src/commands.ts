@@ -76,7 +76,7 @@ export interface AgentRan {
   is_fallback?: boolean;
 }
 
-/** Record which files of the selected iteration were copied, and where. */
+/** Record which of the selected iteration's files were copied, and to where. */
 export interface ApplyArtifacts {
   type: "apply-artifacts";
   source: string;
@@ -188,7 +188,7 @@ export interface ChangeBudgets {
   budgets: { [name: string]: number | null };
 }
 
-/** Change some weights, limits, policies and metrics; the others keep their values. */
+/** Change some weights, limits, policies and metrics; the other settings are kept. */
 export interface ChangeRules {
   type: "change-rules";
   weights?: { [name: string]: number };
@@ -319,7 +319,7 @@ export interface EndMeasuredIteration {
   params?: { [name: string]: string };
 }
 
-/** Record the end of an agent's run to repair the findings of a gate. */
+/** Record the end of an agent run that repairs a gate's findings. */
 export interface EndRepair {
   type: "end-repair";
   ran: AgentRan;
@@ -355,7 +355,7 @@ export interface EndWork {
   summary?: string | null;
 }
 
-/** Record the end of a wrapped command; with `ends`, its iteration ends as well. */
+/** Record the end of a wrapped command; with `ends`, end its iteration as well. */
 export interface EndWrapped {
   type: "end-wrapped";
   ran: AgentRan;
@@ -445,7 +445,7 @@ export interface FinishRun {
   cut_short?: boolean;
 }
 
-/** The result of a gate script's run, with the same fields as `gate-checked`. */
+/** The result of a gate script's run, with the same fields as a `gate-checked` event. */
 export interface GateResult {
   exit_code: number;
   timed_out?: boolean;
@@ -759,7 +759,7 @@ export interface Place {
   worktree?: string;
 }
 
-/** The price of a million tokens, in US dollars. */
+/** The prices of a million tokens of each kind, in US dollars. */
 export interface Price {
   given: number;
   written: number;
@@ -885,7 +885,7 @@ export interface ReportWork {
   details?: string | null;
 }
 
-/** The request of an earlier sprint that was deferred to the next sprint. */
+/** A request that an earlier sprint deferred to the next sprint. */
 export interface RequestOrigin {
   sprint: string;
   request: string;

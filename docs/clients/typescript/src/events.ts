@@ -325,7 +325,7 @@ export interface InjectionPosition {
   ref?: string | null;
 }
 
-/** An iteration was described beyond its measurement; the latest description applies. */
+/** Parameters, a note or tags were added to an iteration; later values prevail. */
 export interface IterationDescribed {
   number: number;
   params?: { [name: string]: string };
@@ -675,7 +675,7 @@ export interface Place {
   worktree?: string;
 }
 
-/** The price of a million tokens, in US dollars. */
+/** The prices of a million tokens of each kind, in US dollars. */
 export interface Price {
   given: number;
   written: number;
@@ -729,7 +729,7 @@ export interface RequestInjection {
   model?: string | null;
 }
 
-/** The request of an earlier sprint that was deferred to the next sprint. */
+/** A request that an earlier sprint deferred to the next sprint. */
 export interface RequestOrigin {
   sprint: string;
   request: string;
