@@ -158,7 +158,7 @@ class _Measured(NamedTuple):
     tree: str | None
 
     def judged(self, **more: Any) -> Judgement:
-        """Return the judgement of this measurement, completed by the given fields."""
+        """Return the judgement of this measurement, with the given fields added."""
         entry, known = self.entry, (self.at, self.metrics, self.figures, self.score)
         return Judgement(entry.number, entry.version, *known, **more)
 
@@ -246,7 +246,7 @@ class Judge:
         return change, found, *changes.classify(change, found, rules.metrics)
 
     def _chain(self, number: int) -> list[_Measured]:
-        """Return an iteration and those it was built on, as far back as necessary."""
+        """Return an iteration and the iterations it was built on, as far as necessary."""
         chain = [self._measured(number)]
         while len(chain) < max(WINDOW, changes.STALL_LENGTH + 1):
             previous = self._tracker.built_on(chain[-1].entry.previous)

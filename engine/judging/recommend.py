@@ -72,7 +72,7 @@ def is_setback(judged: Judgement, best: Scored | None, rules: RulesSet) -> bool:
 
 
 def is_as_good(judged: Judgement, best: Scored) -> bool:
-    """Return whether an iteration is verified and its rounded score is not below the best.
+    """Return whether an iteration is verified and its rounded score reaches the best score.
 
     The scores are compared on the components that both iterations have.
     """
@@ -140,7 +140,7 @@ def _target(
 def _last_good(
     number: int, others: Iterable[Judgement], best: Scored, good: dict[int, int | None]
 ) -> int | None:
-    """Return the first iteration in `others` that is as good as the best, or None."""
+    """Return the first iteration in `others` that is as good as `best`, or None."""
     if number in good:
         return good[number]
     passed, found = [number], None

@@ -230,9 +230,10 @@ def _lacks(one: Judgement, other: Judgement) -> list[str]:
 
 
 def _is_unbeaten(baseline: Judgement, chosen: Judgement) -> bool:
-    """Return whether the baseline is at least as good on the common components.
+    """Return whether the baseline is at least as good as the selected iteration.
 
-    An equal iteration with additional components is better than the baseline.
+    The two are compared on their common components. An equal iteration with additional
+    components is better than the baseline.
     """
     pair = compared(baseline.score, chosen.score)
     if pair is None or pair[0] < pair[1]:
@@ -332,7 +333,7 @@ def _rationale(
 def _among_equals(
     chosen: Judgement, fit: Sequence[Judgement], rules: RulesSet, off_path: Collection[int]
 ) -> list[str]:
-    """Return sentences that explain why equal iterations are not the result."""
+    """Return sentences that explain why equally good iterations were not selected."""
     others = [one for one in fit if one.number != chosen.number]
     alike = [one for one in others if _order(one, chosen) == 0]
     later = [one for one in alike if one.number > chosen.number]

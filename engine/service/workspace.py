@@ -1,7 +1,6 @@
 """The workspace: everything that changes a log, and the states of its streams.
 
-After it is closed, even because of an error, the state files contain everything that was
-recorded.
+After it is closed, even by an error, the state files contain all recorded events.
 """
 
 import os

@@ -68,7 +68,7 @@ _nothing: dict[str, Node] = {}
 
 
 def _tracked(take: Callable[[Tracker, Any, int], None]) -> Learn:
-    """Return a handler that passes an event to the knowledge's iteration tracker."""
+    """Return a handler that passes an event to the iteration tracker."""
     return lambda knowledge, event, version: take(knowledge.tracker, event, version)
 
 
@@ -87,7 +87,7 @@ class _ByEvent(dict[type[Event], Handlers]):
     """The handlers of each event type, looked up on first use."""
 
     def __missing__(self, kind: type[Event]) -> Handlers:
-        """Return the handlers from the first topic that has any for this event type."""
+        """Return the handlers from the first topic that handles this event type."""
         found: Handlers = None, _LEARN.get(kind), None
         for name in () if kind in _LEARN else TOPICS.get(kind.__module__, ()):
             topic = vars(import_module(f".{name}", __package__))
@@ -196,7 +196,7 @@ def _evolve(plan: Plan, evolve: Evolve, event: Event, version: int, at: str) -> 
 
 
 def _at_hand(plan: Plan) -> tuple[Tree | None, dict[str, Node], dict[str, Any], list[Node]]:
-    """Return the plan's index, its independent leaves, and the records of changes."""
+    """Return the plan's index, independent leaves, last events, and changed leaves."""
     if (tree := plan.index) is None:
         return None, {}, plan.last.nodes, []
     return tree, tree.alone, plan.last.nodes, tree.changed

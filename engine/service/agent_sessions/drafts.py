@@ -60,7 +60,7 @@ def draft_of(
     likeness: str = "",
     said_at: str = "",
 ) -> Draft:
-    """Return a draft of an event that happened now."""
+    """Return the draft of an event that has just happened."""
     agent = stream.partition("/")[2].partition("-")[0]
     return Draft(
         stream,

@@ -38,7 +38,7 @@ _TRIES = 50
 
 
 class OneRun(NamedTuple):
-    """A run of an agent's command, to which a comparison of calls is limited."""
+    """The run of an agent's command whose calls are compared."""
 
     work: str
     """The run's correlation id."""

@@ -247,7 +247,7 @@ class Driver:
         return SpooledRun(urandom(8).hex(), self.sprint_id, words, *ended, *said)
 
     def compare_sessions(self) -> None:
-        """Start the comparison with the agent's hooks, once the run is recorded."""
+        """Start comparing the run with the agent's hooks, once the run is recorded."""
         ended, self._ended = self._ended, None
         self.unrecorded = None
         if ended is not None and self._after_run is not None:

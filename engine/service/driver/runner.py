@@ -213,10 +213,10 @@ class Runner:
                 self._driver.tell(f"       {'passed' if passed else 'failed'}{how}")
 
     def _repair(self, action: actions.Action) -> None:
-        """Run the agent to repair the failure of a gate.
+        """Run the agent to repair a failed gate.
 
-        A failed repair that is worth another attempt is repeated after the wait that the
-        policy specifies.
+        If the retry policy allows another attempt, a failed repair is repeated after a
+        wait.
         """
         assert action.phase is not None
         policy = policy_of(self._driver.sprint().document)

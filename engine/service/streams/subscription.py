@@ -14,10 +14,10 @@ PAUSES_PER_LOOK = 20
 def follow(
     log: Log, *, after: int, pause: Callable[[], None]
 ) -> Iterator[list[RecordedEvent]]:
-    """Yield the events after a position in batches, then new events as they are appended.
+    """Yield the events after a position in batches, then continue with new events.
 
-    In between, only the 48-byte head file is read, without a lock. `pause` waits for a
-    moment, and raises an exception to end the iteration.
+    In between, only the 48-byte head file is read, without a lock. `pause` waits briefly,
+    and raises an exception to end the iteration.
     """
     while True:
         for rows in log.pages(after=after):

@@ -30,7 +30,7 @@ NO_ANSWER = "no_answer"
 
 
 class Sign(NamedTuple):
-    """A row of the table."""
+    """A row in the table of limits."""
 
     agents: tuple[str, ...]
     """The agents that print `notice`; empty if the notice comes from a server."""

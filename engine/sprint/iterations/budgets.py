@@ -128,7 +128,7 @@ def price_of(text: str) -> Price:
 
 
 def standings(sprint: Sprint, now: str, *, of: str) -> list[BudgetState]:
-    """Return the use of each budget of the last run or of the sprint."""
+    """Return the usage of each budget, either of the last run or of the sprint."""
     knowledge = sprint.knowledge
     loops = knowledge.loops
     limits = loops.budgets

@@ -31,9 +31,9 @@ def _evolve_ended(plan: Plan, event: IterationEnded, at: str) -> None:
 
 
 def _is_beside(plan: Plan, event: IterationStarted | IterationEnded) -> bool:
-    """Return whether a wrapped iteration overlaps another iteration, which stays current.
+    """Return whether a wrapped iteration overlaps the current one without replacing it.
 
-    If no agent is working on the other iteration, it was left open, and the wrapped
+    If no agent is working on the current iteration, it was left open, and the wrapped
     iteration replaces it.
     """
     last = plan.last.iteration

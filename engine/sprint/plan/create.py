@@ -167,7 +167,7 @@ def prepare(plan: Data, *, sprint_id: str) -> Data:
 
 
 def _with_ralph_fields(plan: Data) -> Data:
-    """Return a Ralph-mode plan with all the fields that such a document has."""
+    """Return a Ralph-mode plan with all the fields of a Ralph-mode document."""
     goal = plan.get("goal")
     if not isinstance(goal, str) or not goal.strip():
         raise RefusedError("goal: a plan in Ralph mode requires a goal", field="goal")
@@ -260,7 +260,7 @@ def check_sprint_id(identity: object, *, field: str = "sprint-id") -> None:
 
 
 def check_same_id(sprint: Sprint, document: Data) -> None:
-    """Raise `RefusedError` if a document names a different sprint from its stream."""
+    """Raise `RefusedError` if a document's sprint id differs from that of its stream."""
     named = document.get("sprint-id", sprint.id)
     if named != sprint.id:
         raise RefusedError(

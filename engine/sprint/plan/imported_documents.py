@@ -192,7 +192,7 @@ def _iteration(before: Data, after: Data) -> Iterator[Event]:
 
 
 def _injected(node: Node, known: dict[str, Node]) -> Iterator[Event]:
-    """Yield the injection of a node, unless its parent was injected with it."""
+    """Yield the injection of a node, unless its parent was injected as well."""
     parent = node.parent
     if node.address in known or parent is None:
         return

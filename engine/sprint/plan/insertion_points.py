@@ -27,7 +27,7 @@ def parse_position(text: str) -> InjectionPosition | None:
 
 
 class Spot(NamedTuple):
-    """An insertion point: next to a node, or after the last child of `into`."""
+    """An insertion point: next to a node, or after the last child of the node `into`."""
 
     holder: tuple[int, ...]
     """The indices of the parent, from the root."""

@@ -15,7 +15,7 @@ from ..state import words
 
 
 def one_of(allowed: tuple[str, ...]) -> msgspec.Meta:
-    """Return the constraint that a string must be one of the given words."""
+    """Return the constraint that a string must be one of the allowed values."""
     pattern = f"^({'|'.join(allowed)})$"
     return msgspec.Meta(pattern=pattern, extra_json_schema={"enum": [*allowed]})
 

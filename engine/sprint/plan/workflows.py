@@ -95,7 +95,7 @@ class TooLargeError(Exception):
 
 
 class Part(NamedTuple):
-    """A phase of a workflow, parsed once."""
+    """A parsed phase of a workflow."""
 
     id: str
     phase: Definition

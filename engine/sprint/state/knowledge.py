@@ -298,7 +298,7 @@ def record_budgets(knowledge: Knowledge, event: f.BudgetsSet, version: int) -> N
 
 
 def record_warned(knowledge: Knowledge, event: f.BudgetWarned, version: int) -> None:
-    """Record that a warning was given for a budget."""
+    """Record that a warning was issued for a budget."""
     # Imported here: most commands read no usage.
     from ...usage import plus
 

@@ -236,7 +236,7 @@ class Tree:
         return self.held is None and is_top and node.leaf >= 0 and not has_children
 
     def _work_beside(self, leaf: Node) -> Node | None:
-        """Return the first open leaf that the nearest gate above a leaf waits for."""
+        """Return the first open leaf for which the nearest gate above a leaf is waiting."""
         for node in leaf.above():
             if gate_is_open(node.data):
                 found = (x for x in node.leaves() if self._stays_at(x.leaf))
