@@ -214,8 +214,8 @@ def refuse(field: str, problem: str, hint: str | None = None) -> RefusedError:
 def event_time(text: str, *, field: str) -> str:
     """Return a time in the log's precision; raise `RefusedError` if it is invalid.
 
-    The first moment of year 1 counts as missing, because other tools write it for a missing
-    time.
+    The first instant of year 1 counts as missing, because other tools write it for a
+    missing time.
     """
     match = _MOMENT.fullmatch(text)
     try:

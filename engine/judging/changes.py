@@ -60,7 +60,7 @@ class Alert(msgspec.Struct, frozen=True):
 
 
 class Deltas(NamedTuple):
-    """Differences from an earlier measurement: the current value minus the earlier one."""
+    """Differences between two measurements: the current value minus the earlier value."""
 
     test_count: int | None = None
     tests_passed: int | None = None

@@ -15,7 +15,7 @@ EDIT_POLICIES = (OBSERVE, ADOPT, REFUSE)
 
 
 class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Reported measurements; a missing one is `None`, never zero."""
+    """Reported measurements; a missing measurement is `None`, never zero."""
 
     test_count: int | None = None
     """The number of tests, including skipped tests."""

@@ -34,7 +34,7 @@ def points(metric: OwnMetric, value: Number, base: Number | None) -> Fraction | 
 
     The reference is the target, or the baseline's value if there is no target. An equal or
     better value gets 100 points. A worse value gets the ratio of the smaller to the larger
-    of the two values, or no points if the smaller one is not positive.
+    of the two values, or no points if the smaller value is not positive.
     """
     reference = base if metric.target is None else exact(metric.target)
     if reference is None:

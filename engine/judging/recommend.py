@@ -97,8 +97,8 @@ def rollback_target(
     necessary. The target is the latest iteration that is as good as the best iteration and
     precedes the final setbacks, otherwise the best iteration itself. If the best iteration
     is one of these setbacks, the target is the iteration that the first setback was built
-    on. In a long loop, `verified` returns the candidates up to a number, so that no others
-    are read. Results are added to `known`.
+    on. In a long loop, `verified` returns the candidates up to a number, so that no other
+    iterations are read. Results are added to `known`.
     """
     known = known or WaysBack({}, {})
     setbacks: list[Judgement] = []

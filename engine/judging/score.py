@@ -74,7 +74,7 @@ class Score(NamedTuple):
         return frozenset(c.name for one in self.dimensions for c in one.components)
 
     def on(self, names: Collection[str]) -> Fraction | None:
-        """Return the score on the given components; None if none of them has a weight."""
+        """Return the score on the given components; None if no component has a weight."""
         parts = ((one.weight, one.components) for one in self.dimensions)
         return score_on(parts, names)
 
@@ -92,7 +92,7 @@ class Score(NamedTuple):
 def score_on(
     parts: Iterable[tuple[Fraction, Sequence[Component]]], names: Collection[str]
 ) -> Fraction | None:
-    """Return the weighted score on the given components; None if none has a weight."""
+    """Return the weighted score on the given components; None if no weight remains."""
     total = share = Fraction(0)
     for weight, components in parts:
         mean = _mean([c for c in components if c.name in names])
@@ -114,7 +114,7 @@ def score_parts(
 
 
 def compared(one: Score, other: Score) -> tuple[Fraction, Fraction] | None:
-    """Return two scores on their common components; None if there are none.
+    """Return two scores on their common components; None if they have none in common.
 
     A supplied score is compared without change.
     """

@@ -65,7 +65,7 @@ class Selection(NamedTuple):
 
     @property
     def message(self) -> str:
-        """Return a one-line description of the selection, for a loop."""
+        """Return a one-line description of a loop's selection."""
         what = "baseline" if self.is_baseline else f"iteration {self.selected.number}"
         mine, last = score_text(self.selected.score), score_text(self.final.score)
         marked = "" if self.why_not is None else f", not verified: {self.why_not}"
@@ -122,10 +122,10 @@ def select(
 ) -> Selection | None:
     """Return the best of all measured iterations; None if it cannot be determined.
 
-    Among the selectable iterations, the best is the one that no later iteration replaces,
-    or the baseline if all of them are regressions against it. If no iteration is
-    selectable, the result is the tracker's best iteration, or the baseline unless it is
-    strictly beaten (only with `has_floor`).
+    Among the selectable iterations, the best is the iteration that no later iteration
+    replaces, or the baseline if all of these iterations are regressions against it. If no
+    iteration is selectable, the result is the tracker's best iteration, or the baseline
+    unless it is strictly beaten (only with `has_floor`).
     """
     by_number = {one.number: one for one in judged}
     fit = [one for one in judged if refusal(one, rules) is None]
@@ -189,10 +189,10 @@ def _takes_over(
 ) -> bool:
     """Return whether a later iteration replaces the iteration selected so far.
 
-    The later iteration must have all components of the selected one, and the scores are
-    compared on these. If the scores are equal, precedence is given to more components, then
-    to effective iterations, then to the later iteration, which contains the most work. A
-    regression against the selected iteration does not count as equal.
+    The later iteration must have all components of the selected iteration, and the scores
+    are compared on these components. If the scores are equal, precedence is given to more
+    components, then to effective iterations, then to the later iteration, which contains
+    the most work. A regression against the selected iteration does not count as equal.
     """
     order = _order(one, chosen)
     if order != 0:

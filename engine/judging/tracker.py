@@ -74,7 +74,7 @@ class Best(msgspec.Struct, frozen=True, array_like=True):
         return Fraction(self.score)
 
     def on(self, names: Set[str]) -> "Fraction | None":
-        """Return the score on the given components; None if none of them has a weight."""
+        """Return the score on the given components; None if no component has a weight."""
         from .score import score_on, score_parts
 
         # Without custom metrics, the set of components never changes.

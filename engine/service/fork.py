@@ -115,7 +115,7 @@ def _payload(
 def _check_free(
     workspace: ServiceWorkspace, name: str, wanted: list[NewEvent], created: ForkCreated
 ) -> int:
-    """Return how many events of the fork exist; raise if a different sprint exists."""
+    """Return how many events of the fork exist; refuse if the name is another sprint's."""
     stream = sprint_stream(name)
     version = 0
     for recorded, draft_ in zip(

@@ -144,7 +144,7 @@ def in_context(service: Service, state: Any, command: CommandT) -> CommandT:
 
 
 def _masked_envelope(envelope: Envelope) -> Envelope:
-    """Return the envelope with secrets masked, including those in its key."""
+    """Return the envelope with secrets masked, including any in the idempotency key."""
     texts = {name: envelope.get(name) for name in _TEXTS}
     said = {name: mask(text) for name, text in texts.items() if isinstance(text, str)}
     return {**envelope, **said}  # type: ignore[typeddict-item]

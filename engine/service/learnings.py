@@ -26,7 +26,7 @@ def keep_learnings(
     """Add learnings to the journal if one is open; return the remaining items.
 
     This happens before the run is recorded. If the process is killed in between, the
-    learnings are reported again, and those that the journal already contains, retired or
+    learnings are reported again; learnings that the journal already contains, retired or
     not, are skipped. An agent's answer never opens a journal. Refused learnings remain in
     the result.
     """

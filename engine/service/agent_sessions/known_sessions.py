@@ -32,7 +32,7 @@ def old_sessions(log: Log, before: str) -> Iterator[OldSession]:
     """Yield the sessions without events since the given time that contain erasable text.
 
     It does not matter whether a session ended, because the end of a killed agent is never
-    reported. The age of a resumed session is that of its newest event.
+    reported. The age of a resumed session is the age of its newest event.
     """
     moment = parse(before)
     for name, version in sessions(log).items():

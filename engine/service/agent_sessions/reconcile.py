@@ -107,7 +107,7 @@ def check_readable(file: Path) -> os.stat_result:
 
 
 def lines_of(file: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, except incomplete and excessively long ones."""
+    """Yield the lines of a file, except incomplete and excessively long lines."""
     is_rest = False
     for piece in pieces_of(file, piece_max=LINE_BYTES_MAX):
         is_whole = piece.endswith(b"\n")

@@ -1,4 +1,4 @@
-"""The spool: events that could not be recorded at once, stored in one file each.
+"""The spool: events that could not be recorded immediately, each stored in its own file.
 
 Each event is recorded later under its idempotency key. A file that two processes read, or
 that remains because its reader was killed, therefore still results in a single event. Hook

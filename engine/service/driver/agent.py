@@ -1,7 +1,7 @@
 """The driver of `run`, which prompts and monitors the agent and records its run and items.
 
-The loops for phases and for goals both use it. `Pulse`, in its own module, reports whether
-the agent is working, idle, or hung after printing its result.
+The loops for phases and for goals use this driver. `Pulse`, in its own module, reports
+whether the agent is working, idle, or hung after printing its result.
 """
 
 import time

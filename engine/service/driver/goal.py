@@ -218,7 +218,7 @@ class GoalWork:
         """Check that every hook has a command; rerun the unfinished hooks of a killed loop.
 
         This loop holds the lock that the killed loop and all its processes held, so none of
-        those processes is still running.
+        these processes is still running.
         """
         plan = self._driver.sprint().plan
         hooks = {hook.id: hook for hook in hooks_of(plan.document)}

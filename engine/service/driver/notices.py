@@ -1,7 +1,7 @@
 """Runs a user-defined command for each notice, without affecting the loop.
 
-The command runs in parallel to the loop, for one notice at a time, receives a JSON object
-on standard input, and is stopped when its time limit is reached. If it fails, only a
+The command runs in parallel to the loop, for one notice at a time. It receives a JSON
+object on standard input, and is stopped when its time limit is reached. If it fails, only a
 warning is printed.
 """
 

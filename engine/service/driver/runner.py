@@ -3,7 +3,7 @@
 All its state is in the log: when a killed loop is started again, it continues from the
 recorded state and repeats only an interrupted agent run. It sleeps in short intervals and
 checks the wall clock, because a process's sleep does not count the time during which a
-laptop was suspended. A prompt file may be missing for a moment while a program replaces it.
+laptop was suspended. A prompt file may be missing briefly while a program replaces it.
 """
 
 import time

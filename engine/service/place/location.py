@@ -219,7 +219,7 @@ def make_folder(location: Location) -> None:
 
     A folder inside a work tree contains a `.gitignore` file that makes git ignore it. Raise
     `RefusedError` if the work tree already has a log, or if the folder cannot be created or
-    is accessible to others. An existing folder keeps its mode.
+    is accessible to others. The mode of an existing folder is not changed.
     """
     places = _candidates(location.root)
     for place in places if location in places else [location]:

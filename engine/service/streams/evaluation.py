@@ -41,6 +41,6 @@ class StreamEvents:
 def evaluate(log: Log, sprint: Sprint, targets: KnownTargets | None = None) -> Judged:
     """Return the judged iterations of a sprint at its version.
 
-    `targets` contains targets found at other versions; new ones are added to it.
+    `targets` contains targets found at other versions; new targets are added to it.
     """
     return Judged(sprint, StreamEvents(log, sprint.id, sprint.version), targets)

@@ -65,7 +65,7 @@ class KeptReading(Generic[ReadingT]):
         return None
 
     def keep_only(self, reading: ReadingT) -> None:
-        """Store a reading, replacing all earlier ones."""
+        """Store a reading, replacing all earlier readings."""
         self.keep(reading)
         self.forget(but={reading.version})
 

@@ -215,8 +215,8 @@ class Repository(Generic[State]):
         """Return the last version of each imported group of events, by its first version.
 
         A group consists of an import and the preceding events with the same time and actor,
-        which were observed in the imported document. Only the complete group leads from one
-        document version to the next.
+        which were observed in the imported document. Only the complete group transforms one
+        document version into the next.
         """
         stream, found = self.kind.stream(sprint_id), dict[int, int]()
         rows = self._log.scan(stream, until=until, only=SprintImported.type)

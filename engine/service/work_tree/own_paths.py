@@ -4,7 +4,7 @@ State files are derived from the log, so no snapshot contains them. PROGRESS.yam
 the output of hooks, even after a rollback, and that output cannot be generated again.
 
 A page or an export that a user wrote into the work tree is not an agent's work either, as
-long as it is unchanged; an agent's edits to it are work.
+long as the file is unchanged; an agent's edits to it are work.
 """
 
 import os

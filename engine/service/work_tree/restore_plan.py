@@ -111,7 +111,7 @@ def result_order(
     """Return an order that copies the loop's changes, or the given paths, to `into`.
 
     Changes are relative to the snapshot before the first iteration. Without that snapshot,
-    or if it is the requested one, the result contains all files.
+    or if it is the requested snapshot, the result contains all files.
     """
     first = first_snapshot(sprint, tree=workspace.tree)
     is_seen = first is not None and first.iteration == 0 and not order.paths

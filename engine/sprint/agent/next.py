@@ -282,7 +282,7 @@ def _after_failure(leaf: Node, now: str) -> actions.Action:
 
 
 def _model(node: Node | None) -> str | None:
-    """Return the model of the node or of its nearest ancestor that specifies one."""
+    """Return the model of a node, or of its nearest ancestor that specifies a model."""
     while node is not None:
         if model := stops.text_said(node.data.get("model")):
             return model

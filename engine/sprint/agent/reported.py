@@ -1,4 +1,4 @@
-"""An agent's reports about its own work, and the commands that record them.
+"""An agent's reports about its work, and the commands that record them.
 
 The command depends on the gate, and on whether the work belongs to a phase or the goal.
 """

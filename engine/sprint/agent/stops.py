@@ -166,7 +166,7 @@ def leads_on(leaf: Node) -> str:
 
 
 def is_stuck(leaf: Node | None) -> bool:
-    """Return whether a leaf failed or is blocked, so that it needs a person."""
+    """Return whether a leaf failed or is blocked, and therefore needs a person."""
     return leaf is not None and leaf.status in (words.FAILED, words.BLOCKED)
 
 

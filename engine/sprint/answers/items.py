@@ -1,8 +1,8 @@
 """The items in an agent's answer: requests, proposed steps, learnings and step updates.
 
 Each item is read separately: an invalid item is reported with its field name, and the
-others are still read. The answer is untrusted: the number and length of items are limited,
-and any statuses and decisions in the items are ignored.
+remaining items are still read. The answer is untrusted: the number and length of items are
+limited, and any statuses and decisions in the items are ignored.
 """
 
 from collections.abc import Callable
@@ -141,7 +141,7 @@ class _Answer:
         return tuple(found)
 
     def _of_both(self, keys: tuple[str, ...], read: Read[Item]) -> tuple[Item, ...]:
-        """Return the items under two keys in order, without duplicates."""
+        """Return the items under two keys, in order and without duplicates."""
         found = [self._items(key, STEPS_MAX, read) for key in keys]
         return tuple(dict.fromkeys(item for items in found for item in items))
 

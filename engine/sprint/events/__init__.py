@@ -4,9 +4,9 @@ The names of a class and its fields are a contract, because logs store them. A n
 needs a default; any other change needs a step in `engine/log/upcast.py`.
 
 To add an event, add a class to the module of its topic, an entry in the topic's `EVOLVE`
-for its effect on a sprint, one in `CAUSED` for the command that records it, and an example
-in `fixtures/streams`. `tests/spec/log/test_events.py` reports missing parts and missing
-class declarations. Events import only judging and the log.
+for its effect on a sprint, an entry in `CAUSED` for the command that records it, and an
+example in `fixtures/streams`. `tests/spec/log/test_events.py` reports missing parts and
+missing class declarations. Events import only judging and the log.
 """
 
 from ...judging.events import ITERATION_EVENTS, Usage

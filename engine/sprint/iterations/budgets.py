@@ -79,7 +79,7 @@ class BudgetState(msgspec.Struct, frozen=True):
         return not usage.is_less(self.spent, self.limit)
 
     def name(self) -> str:
-        """Return the key of the budget's warning, which is recorded only once."""
+        """Return the key under which the budget's warning is recorded, once only."""
         return f"{self.of} {self.budget} {self.limit}"
 
 

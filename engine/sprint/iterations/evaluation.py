@@ -210,7 +210,7 @@ class Judged(LoopHistory):
         return None if metrics is None else figures(metrics)
 
     def chosen(self, number: int, reason: str | None) -> Selection:
-        """Return a person's selection; raise `NotFoundError` if it was not measured."""
+        """Return a person's choice; raise `NotFoundError` for an unmeasured iteration."""
         chosen = self.one(number)
         last = chosen if self.last is None else self.one(self.last)
         return chosen_by_a_person(chosen, last, self.all(), reason, rules=self.rules)

@@ -102,7 +102,7 @@ def runs_seen(
 
 
 def iteration_of(ran: f.AgentRan, version: int, begun: Begun) -> int:
-    """Return the iteration of a run: the recorded one, or else the latest at that time."""
+    """Return a run's iteration: the recorded iteration, or else the latest at that time."""
     return last_begun(version, begun) if ran.iteration is None else ran.iteration
 
 

@@ -106,7 +106,7 @@ def _is_open(name: str, total: Spent, before: Spent) -> bool:
 
 
 def run_ms(knowledge: Knowledge, now: str) -> int:
-    """Return how long the last run has taken, in milliseconds; never less than 0."""
+    """Return the duration of the last run in milliseconds; never less than 0."""
     loops = knowledge.loops
     if loops.started is None:
         return 0

@@ -212,7 +212,7 @@ def _whole(calls: Sequence[ModelCall], stated: Usage | None) -> Usage:
 def _marks(
     whole: Usage, before: Sequence[AgentRan]
 ) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the figures that become lower bounds, and those settled for earlier runs.
+    """Return the figures that become lower bounds, and the settled figures of earlier runs.
 
     A settled figure is mapped to the number of earlier runs for which it is now fully
     known.

@@ -54,7 +54,7 @@ class TakeSnapshot(Command, frozen=True):
 
 
 def snapshot_of(sprint: Sprint, number: int, *, tree: WorkTree) -> HeldSnapshot:
-    """Return the newest snapshot that was taken by the end of an iteration.
+    """Return the newest snapshot that was taken before or at the end of an iteration.
 
     A later snapshot of the iteration is used only if there is no other. Raise
     `NotFoundError` if there is none.
@@ -104,7 +104,8 @@ def first_snapshot(sprint: Sprint, *, tree: WorkTree) -> HeldSnapshot | None:
 def files_now(sprint: Sprint, *, tree: WorkTree) -> HeldSnapshot | None:
     """Return the snapshot that matches a work tree's last known files, or None.
 
-    This is the newest snapshot, or an older one if it was completely restored since then.
+    This is the newest snapshot, or an older snapshot if it was completely restored since
+    then.
     """
     held = [*filter(tree.has, sprint.knowledge.snapshots)]
     back = [one for one in sprint.knowledge.restored if tree.has(one.event)]

@@ -237,7 +237,7 @@ def word_after(attempts: int) -> str:
 def forget_gates(node: tree.Node) -> None:
     """Make the gates of a node and its ancestors due again, because work on it restarts.
 
-    A failed gate that may be retried keeps its count, which limits the retries. A gate
+    A failed gate that may be retried retains its count, which limits the retries. A gate
     whose attempts were used up after its leaf had failed was not blocked; it is reset as
     well.
     """

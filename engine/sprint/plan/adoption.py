@@ -1,8 +1,9 @@
 """The adoption of an edit to the state file: its changes, and the events recording them.
 
-A status is changed with the commands that lead to it and a new node is injected, so the
-rules of these commands apply. Other fields are imported as a patch, except derived fields,
-which are ignored. Fields that changed in the log since the edit keep the log's value.
+A status is changed by running the commands that produce it, and a new node is injected, so
+the rules of these commands apply. Other fields are imported as a patch, except derived
+fields, which are ignored. Fields that changed in the log since the edit retain the log's
+value.
 """
 
 from collections.abc import Sequence
@@ -300,7 +301,7 @@ class _Adopting:
         self._try(change.path, [injection_of(change.level, [change.value], position)])
 
     def take_statuses(self, found: EditChanges) -> None:
-        """Change each status with the commands that lead to it; stop the sprint last."""
+        """Change each status by running the commands that set it; stop the sprint last."""
         whole = [c for c in found.statuses if not c.address]
         for change in [c for c in whole if c.value == words.IN_PROGRESS]:
             self._try(change.path, self._sprint_steps(change))

@@ -55,7 +55,7 @@ class CreateSprint(Command, frozen=True):
 
 
 class ImportDocument(Command, frozen=True):
-    """Import another tool's document, in full or as the difference from the current one.
+    """Import another tool's document, in full or as a difference from the current document.
 
     The document is not changed, even if it contains contradictions and unknown keys. With
     `with_facts`, the events that must have happened since the previous version are recorded

@@ -45,7 +45,7 @@ class Spot(NamedTuple):
 def spot_of_phases(
     sprint: Sprint, position: InjectionPosition, *, is_for_each: bool
 ) -> Spot:
-    """Return the insertion point for phases; for-each phases go to the top level."""
+    """Return the insertion point for phases; for-each phases belong at the top level."""
     leaf = sprint.plan.pointed()
     if spot := _named_spot(sprint, position, leaf):
         return spot

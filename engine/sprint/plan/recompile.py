@@ -163,7 +163,7 @@ def _shown(value: Any) -> str:
 class TakePlan(Command, frozen=True):
     """Create the sprint from a plan, or update it to a newly compiled plan.
 
-    If the sprint was not started, the new plan replaces the old one. Otherwise, new nodes
+    If the sprint was not started, the new plan replaces the old plan. Otherwise, new nodes
     are injected at their positions in the definition; raise `RefusedError` with the
     differences if anything else differs.
     """

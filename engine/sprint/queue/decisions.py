@@ -29,8 +29,9 @@ _OF_INJECTIONS = ("prompt", "workflow", "id_prefix", "model")
 class ApproveRequest(Command, frozen=True):
     """Approve a request and inject its work, by default after the current work.
 
-    The default prompt is that of the step proposed in the request, or else the request's
-    title and description. `nodes` are the phases of `workflow`, which replaces the prompt.
+    The default prompt is the prompt of the step that the request proposes, or else the
+    request's title and description. `nodes` are the phases of `workflow`, which replaces
+    the prompt.
     """
 
     request: str
@@ -198,7 +199,7 @@ def step_of(entry: Data) -> Data | None:
 
 
 def _behind(sprint: Sprint, step: Data) -> f.InjectionPosition | None:
-    """Return the position that a proposed step asks for, or None if it does not exist."""
+    """Return the position that a proposed step requests, or None if it does not exist."""
     after = text_of(step, "insertAfter")
     there = after is not None and sprint.plan.tree.find(after) is not None
     return f.InjectionPosition(AFTER, after) if there else None

@@ -300,7 +300,7 @@ def flat_phases(
 ) -> FlatPhases | None:
     """Return a document's phases if there are many and all of them are plain, or None.
 
-    If `known` contains their tally, the phases are not inspected.
+    If `known` contains the tally of the phases, the phases are not inspected.
     """
     phases = document.get("phases")
     if known is not None and type(phases) is list:

@@ -220,7 +220,7 @@ FIGURES = ("total-phases", "completed-phases", "total-steps", "completed-steps",
 
 
 def figures(given: Any, tree: Tree, last_at: str | None) -> Data:
-    """Return `stats` with a document's figures and those derived from the plan."""
+    """Return `stats` with a document's figures and the figures derived from the plan."""
     found: Data = dict(given) if isinstance(given, dict) else {}
     found["total-phases"] = sum(tree.phases.values())
     found["completed-phases"] = tree.phases[COMPLETED]

@@ -2,7 +2,7 @@
 
 The document remains authoritative and is changed in place. The index is built from the
 document on first use and adds no information, except for a leaf that holds the pointer. A
-node without an id or a status is inert: it keeps its position but is otherwise ignored.
+node without an id or a status is inert: it retains its position but is otherwise ignored.
 """
 
 from bisect import bisect_left

@@ -488,7 +488,7 @@ export interface HandOverLearnings {
   iteration: number;
 }
 
-/** Import another tool's document, in full or as the difference from the current one. */
+/** Import another tool's document, in full or as a difference from the current document. */
 export interface ImportDocument {
   type: "import-document";
   document: { [name: string]: unknown };
@@ -647,7 +647,7 @@ export interface MeasuringRun {
   output_sha256?: string | null;
 }
 
-/** Reported measurements; a missing one is `None`, never zero. */
+/** Reported measurements; a missing measurement is `None`, never zero. */
 export interface Metrics {
   test_count?: number | null;
   tests_passed?: number | null;

@@ -516,7 +516,7 @@ export interface MeasuringRun {
   output_sha256?: string | null;
 }
 
-/** Reported measurements; a missing one is `None`, never zero. */
+/** Reported measurements; a missing measurement is `None`, never zero. */
 export interface Metrics {
   test_count?: number | null;
   tests_passed?: number | null;
