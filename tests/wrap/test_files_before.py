@@ -163,3 +163,23 @@ def test_a_run_goes_on_after_another_one_has_begun_and_ended(
     started = sprintlog("log", "--type", "iteration-started", "--json").splitlines()
     names = [json.loads(line)["data"].get("overlapping") for line in started]
     assert names == [None, ["1"], None]
+
+
+def test_files_and_measurement(wrap: Wrap, events: Events, tmp_path: Path) -> None:
+    """--snapshot saves the files, --measure a result; an exit status alone is reported."""
+    git(tmp_path, "init", "-q")
+    done = wrap("--snapshot", "--measure", "test -f made", "--", "touch", "made")
+    assert (done.returncode, done.stderr.count(b"\n")) == (0, 1)
+    assert b"test -f made: no figures such as 9/10 in the last line" in done.stderr
+    assert [e["data"]["files"] for e in events("snapshot-taken")] == [0, 1]
+    assert events("iteration-measured")[0]["data"]["metrics"] == {"build_status": "success"}
+
+
+def test_a_running_measure_is_shown_and_protected(wrap: Wrap, tmp_path: Path) -> None:
+    """While an ended iteration is measured, `status` states it and rollbacks wait."""
+    git(tmp_path, "init", "-q")
+    ours = shlex.join(SPRINTLOG)
+    measure = f"{ours} status > a; {ours} rollback iter:1 --files --yes 2> b; echo 1/1"
+    wrap("--snapshot", "--measure", measure, "--", "touch", "made")
+    assert "at work: the measure of iteration 1, since" in (tmp_path / "a").read_text()
+    assert "an agent is at work in this tree" in (tmp_path / "b").read_text()

@@ -233,26 +233,6 @@ def test_where_git_stands(wrap: Wrap, events: Events, tmp_path: Path) -> None:
     assert data["git_after"] == {"head": commit, "is_dirty": True}
 
 
-def test_files_and_measurement(wrap: Wrap, events: Events, tmp_path: Path) -> None:
-    """--snapshot saves the files, --measure a result; an exit status alone is reported."""
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    done = wrap("--snapshot", "--measure", "test -f made", "--", "touch", "made")
-    assert (done.returncode, done.stderr.count(b"\n")) == (0, 1)
-    assert b"test -f made: no figures such as 9/10 in the last line" in done.stderr
-    assert [e["data"]["files"] for e in events("snapshot-taken")] == [0, 1]
-    assert events("iteration-measured")[0]["data"]["metrics"] == {"build_status": "success"}
-
-
-def test_a_running_measure_is_shown_and_protected(wrap: Wrap, tmp_path: Path) -> None:
-    """While an ended iteration is measured, `status` states it and rollbacks wait."""
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    ours = shlex.join(SPRINTLOG)
-    measure = f"{ours} status > a; {ours} rollback iter:1 --files --yes 2> b; echo 1/1"
-    wrap("--snapshot", "--measure", measure, "--", "touch", "made")
-    assert "at work: the measure of iteration 1, since" in (tmp_path / "a").read_text()
-    assert "an agent is at work in this tree" in (tmp_path / "b").read_text()
-
-
 def test_a_state_file_is_written_where_it_is_wanted(
     wrap: Wrap, sprintlog: Callable[..., str], tmp_path: Path
 ) -> None:
