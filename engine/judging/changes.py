@@ -151,7 +151,7 @@ def _worse(
 def classify(
     change: Deltas, found: Sequence[Alert], own: Sequence[OwnMetric] = ()
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the class of an iteration, ignoring stalls, and every reason for it."""
+    """Return an iteration's class, ignoring stalls, and all reasons for the class."""
     serious = [alert for alert in found if alert.severity in (CRITICAL, HIGH)]
     if serious:
         return REGRESSION, tuple(alert.message for alert in serious)

@@ -148,7 +148,7 @@ Scored = Judgement | BestScored
 
 
 class _Measured(NamedTuple):
-    """A measurement, with the figures and the score derived only from it."""
+    """A measurement, and the figures and the score that depend only on it."""
 
     entry: TrackedIteration
     at: str

@@ -1,4 +1,4 @@
-"""Facts from outside a command's stream, which the command requires for its decision."""
+"""Facts from outside a command's stream that the command requires for its decision."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast

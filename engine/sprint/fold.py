@@ -125,7 +125,7 @@ def apply_all(
     takers: dict[Any, EventHandler],
     live: Sequence[VersionRange] | None = None,
 ) -> None:
-    """Change the sprint as `fold` does; `takers` decode and handle events by form.
+    """Change the sprint as `fold` does; `takers` decode and handle each form of event.
 
     Every fold calls this function. Most events in a long stream change a leaf that affects
     only its own count. These events are applied inline, and the plan's `finish_fold` then

@@ -24,7 +24,7 @@ OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")
 
 
 class ReportWork(Command, frozen=True):
-    """Record that work on a leaf or the goal started, or how it ended.
+    """Record the start or the outcome of work on a leaf or the goal.
 
     A report does not pass a gate: if the gate is open, only the work is recorded as done.
     """

@@ -90,8 +90,8 @@ def wait_as_said(
     """Return the wait for a limit; empty if there is no limit or the plan forbids waiting.
 
     A plan forbids waiting if it does not retry failures of this category. If the fallback
-    cannot work or has failed too often, the loop waits for the limit of its own agent to
-    end.
+    cannot work or has failed too often, the loop waits for the limit on the loop's own
+    agent to end.
     """
     retried, limit = policy_of(sprint.plan.document).retry_on, verdict.limit
     if limit is None or verdict.category not in retried:
@@ -126,13 +126,13 @@ def is_failure(ran: AgentRan) -> bool:
 
 
 def need_as_said(verdict: Verdict, phase: str | None = None) -> NeedHuman:
-    """Return the command that records an agent's request for a person."""
+    """Return the command that records an agent's request for a person's help."""
     reason = verdict.reason or verdict.error or NO_REASON
     return NeedHuman(reason, verdict.details, verdict.error, phase)
 
 
 class StartRepair(Command, frozen=True):
-    """Start an iteration for the repair of a gate, if each agent run is an iteration."""
+    """Start an iteration for a gate repair, if each agent run is an iteration."""
 
     phase: str
 

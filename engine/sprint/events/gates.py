@@ -53,20 +53,20 @@ class GateChecked(AboutGate, frozen=True):
 
 
 class GateInterrupted(AboutGate, frozen=True):
-    """A gate's run ended without a result; it does not use up a retry."""
+    """A gate's run ended without a result; the run does not use up a retry."""
 
     only_caused = "`sprintlog gate run` records it when it finds a lost run"
     reason: str | None = None
 
 
 class GateRepaired(AboutGate, frozen=True):
-    """An agent's run to repair a gate's findings ended, so the script must run again."""
+    """An agent's run to repair a gate ended, so the gate's script must run again."""
 
     is_quiet = True
 
 
 class GateBlocked(AboutGate, frozen=True):
-    """A gate failed as often as allowed, so its phase is blocked."""
+    """A gate used up its attempts, so its phase is blocked."""
 
     only_caused = "a gate that failed as often as it may causes it"
     as_decision = AsDecision("gate", ("error",), stops=True)

@@ -197,7 +197,7 @@ class WarnOfBudgets(Command, frozen=True):
 
 
 def to_warn_of(sprint: Sprint, now: str) -> list[BudgetState]:
-    """Return the nearly spent budgets for which no warning was recorded yet.
+    """Return the nearly spent budgets for which no warning has been recorded yet.
 
     A budget with nothing left needs no warning, because the loop stops.
     """

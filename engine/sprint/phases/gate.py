@@ -151,7 +151,7 @@ def attempts_of(node: tree.Node) -> int:
 
 
 def is_due(node: tree.Node) -> bool:
-    """Return whether a node's gate is due, because the work before it is done."""
+    """Return whether a node's gate is due because the preceding work is done."""
     if node.children:
         return tree.waits_for_gate(node)
     if node.leaf < 0 or not tree.gate_is_open(node.data):

@@ -65,7 +65,7 @@ def renew(plan: Plan, node: Node) -> None:
 
 
 def renew_all(plan: Plan) -> None:
-    """Reset all retries and checks in the plan, because a person resolved its problem."""
+    """Reset all retries and checks in the plan after a person has resolved its problem."""
     for node in plan.tree.root.walk():
         if node.leaf >= 0 and (count := count_of(node.data, "retry-count")):
             plan.retried[node.address] = count
@@ -142,7 +142,7 @@ def failures_survived(sprint: Sprint, category: str) -> int:
 
 
 def next_turn_at(sprint: Sprint, category: str, at: str) -> str | None:
-    """Return the time of the next attempt at the iteration for a goal, or None."""
+    """Return when the failed iteration for a goal is to be retried, or None."""
     policy, turns = policy_of(sprint.plan.document), sprint.plan.turns
     tried = turns.failures - turns.forgiven
     if tried >= failures_survived(sprint, category):

@@ -151,7 +151,7 @@ def _is_due(
 
 
 def _no_steps(said: SaidItems, phase: str | None) -> list[Event]:
-    """Return a note about step ids in an answer, because the sprint has no goal."""
+    """Return a note that an answer contains step ids although the sprint has no goal."""
     bare = [wanted.id for wanted in said.pending if wanted.prompt is None]
     named = [*said.completed, *filter(None, bare)]
     if not named:

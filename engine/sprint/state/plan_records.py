@@ -86,7 +86,7 @@ class LimitWait(msgspec.Struct, array_like=True):
     """Whether the loop's fallback waits as well."""
 
     def is_of(self, phase: str, iteration: int | None) -> bool:
-        """Return whether the wait is for this phase or iteration."""
+        """Return whether the wait applies to this phase or iteration."""
         return self.phase == phase and self.iteration == iteration
 
     def holds(self, now: str) -> bool:

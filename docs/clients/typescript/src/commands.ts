@@ -876,7 +876,7 @@ export interface ReplaceBaseline {
   metrics?: Metrics | null;
 }
 
-/** Record that work on a leaf or the goal started, or how it ended. */
+/** Record the start or the outcome of work on a leaf or the goal. */
 export interface ReportWork {
   type: "report-work";
   outcome: string;
@@ -1091,7 +1091,7 @@ export interface StartPhase {
   model?: string | null;
 }
 
-/** Start an iteration for the repair of a gate, if each agent run is an iteration. */
+/** Start an iteration for a gate repair, if each agent run is an iteration. */
 export interface StartRepair {
   type: "start-repair";
   phase: string;

@@ -212,7 +212,7 @@ export interface ForkCreated {
   reason?: string | null;
 }
 
-/** A gate failed as often as allowed, so its phase is blocked. */
+/** A gate used up its attempts, so its phase is blocked. */
 export interface GateBlocked {
   phase: string;
   error: string;
@@ -232,13 +232,13 @@ export interface GateChecked {
   elsewhere?: boolean;
 }
 
-/** A gate's run ended without a result; it does not use up a retry. */
+/** A gate's run ended without a result; the run does not use up a retry. */
 export interface GateInterrupted {
   phase: string;
   reason?: string | null;
 }
 
-/** An agent's run to repair a gate's findings ended, so the script must run again. */
+/** An agent's run to repair a gate ended, so the gate's script must run again. */
 export interface GateRepaired {
   phase: string;
 }
