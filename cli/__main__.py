@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _is_awaited() -> bool:
-    """Return whether the interpreter must exit in the usual way.
+    """Return whether the interpreter must exit normally.
 
     That is the case if exit handlers are registered, a second thread is running, a profiler
     or tracer is active, or the session is interactive or in development mode.
@@ -74,7 +74,7 @@ def _leave(code: object) -> None:
     """Exit without tearing down the interpreter, which took a tenth of the run time.
 
     The log and all files are already closed. If the output cannot be flushed or the code is
-    not a number, return, so that the interpreter reports it as usual.
+    not a number, return, so that the interpreter reports the problem as usual.
     """
     if code is not None and not isinstance(code, int):
         return

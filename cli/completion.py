@@ -36,7 +36,7 @@ def print_offers(root: click.Group) -> None:
 
 
 class LineComplete(ShellComplete):
-    """Completion of a command line with its words as the user typed them.
+    """Completion of a command line, based on the words as typed by the user.
 
     Bash splits words at colons and equals signs, and click's scripts rely on that split.
     """
@@ -51,11 +51,11 @@ class LineComplete(ShellComplete):
         return words[1:], self.begun
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
-        """Return the completions of the line, limited to a readable number."""
+        """Return the line's completions, limited to a readable number."""
         return super().get_completions(args, incomplete)[:OFFERED_MAX]
 
     def format_completion(self, item: CompletionItem) -> str:
-        """Return a word and its description, without the part of the word Bash keeps."""
+        """Return a word and its description, without the part that Bash keeps."""
         if item.type in WORDS:
             return WORDS[item.type]
         option, equals, _ = self.begun.partition("=")

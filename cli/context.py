@@ -1,4 +1,4 @@
-"""The single place that reads the environment and connects the components."""
+"""The only module that reads the environment and connects the components."""
 
 import os
 import re
@@ -29,7 +29,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def here() -> Path:
-    """Return the current folder with links resolved."""
+    """Return the current folder's path with links resolved."""
     try:
         return Path.cwd()
     except FileNotFoundError as error:
@@ -37,7 +37,7 @@ def here() -> Path:
 
 
 def log_place() -> tuple[Path, str | None]:
-    """Return where to look for the log, and the log's folder if it was named."""
+    """Return where to look for the log, and the log's folder if one was specified."""
     return settings.log_place(here())
 
 
@@ -84,7 +84,7 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
 
 
 def _finish_redaction(workspace: Workspace) -> None:
-    """Finish an interrupted redaction before anything else is done."""
+    """Finish an interrupted redaction before any other work."""
     # Imported here: a redaction is almost never interrupted.
     from sprintlog.projections.health.redaction import finish
 
@@ -135,7 +135,7 @@ def _spoken(
 ) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """Return a callback that parses a point or a time in natural notation.
 
-    A date means its end, or its start in `--since`; it is invalid if a time is required.
+    A date means its end, or its start for `--since`; it is invalid if a time is required.
     A sprint and `@` may precede the value.
     """
 
@@ -207,7 +207,7 @@ with_sprint = _for_reading(
 
 
 class ReadOptions(msgspec.Struct, frozen=True):
-    """Options of a reading command: the sprint, the point in time and the output format."""
+    """A reading command's options: the sprint, the point in time and the output format."""
 
     sprint_id: str | None
     at: str | None
@@ -273,7 +273,7 @@ def with_recording(function: Function) -> Function:
 def default_actor() -> str:
     """Return the default actor of events.
 
-    It contains no person's name, because an event's header can never be erased.
+    The actor does not contain a person's name, because an event's header cannot be erased.
     """
     if (found := settings.settings_file()) and "record.actor" in found.given:
         if found.is_trusted:
@@ -286,7 +286,7 @@ def default_actor() -> str:
 
 
 def doing_when_off(act: Callable[..., None]) -> Callable[[Function], Function]:
-    """Return a decorator that sets what a recording command does while recording is off."""
+    """Return a decorator that sets a recording command's action while recording is off."""
 
     def named(function: Function) -> Function:
         vars(function)["when_off"] = partial(_state_off, act)
@@ -317,7 +317,7 @@ def with_actor(function: Function) -> Function:
 
 
 def with_envelope(function: Function) -> Function:
-    """Add the options about the event itself, and `--json`."""
+    """Add `--json` and the options about the event itself."""
     return with_json(_with_event(function))
 
 

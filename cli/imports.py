@@ -3,11 +3,11 @@
 Python lists each folder and tries four file names per module. A recording command imports
 127 sprintlog modules from 25 folders, which took a twentieth of its time (ADR 0040). An
 upgrade may replace or delete these files at any moment, so a process that waits for
-others reads all of them first (ADR 0009).
+other processes reads all of the files first (ADR 0009).
 
 Modules that libraries import but a recording command does not use are executed on first
-use (ADR 0040). This module alone depends on the internals of a library, and everything
-works without it.
+use (ADR 0040). This is the only module that depends on the internals of a library, and
+everything works without it.
 """
 
 import os
@@ -34,9 +34,9 @@ _met: dict[str, os.stat_result] = {}
 
 
 def keep_ours() -> None:
-    """Read all of sprintlog's modules and files into memory, for later imports.
+    """Read all of sprintlog's modules and files into memory for later imports.
 
-    It takes 15 ms and 7 MB. It ensures that modules imported before and after an upgrade
+    This takes 15 ms and 7 MB, and ensures that modules imported before and after an upgrade
     have the same version. Nothing is read in a process that does not use this finder.
     """
     if _kept or _Finder not in sys.meta_path:
@@ -109,7 +109,7 @@ class _KeptLoader(_Loader):
 
 
 class _Finder:
-    """Finds sprintlog's own module files; the next finders handle all other modules."""
+    """Finds sprintlog's own module files; other finders handle all other modules."""
 
     keep_ours = staticmethod(keep_ours)
 
@@ -167,7 +167,7 @@ supported Python versions."""
 
 
 def import_libraries() -> None:
-    """Import what every command needs, and defer parts that few commands use."""
+    """Import the libraries that every command needs; defer rarely used parts of them."""
     places: dict[str, Sequence[str] | None] = {"": None}
     for name in PUT_OFF:
         if name in sys.modules:
@@ -216,7 +216,7 @@ _ANSWERS: dict[tuple[str, str], Callable[..., Any]] = {("platform", "system"): _
 
 
 def _first_run(module: ModuleType, name: str) -> Callable[..., Any]:
-    """Return a placeholder for a function of a module that is not executed yet."""
+    """Return a placeholder for a function of a module that has not been executed yet."""
 
     def function(*given: Any, **named: Any) -> Any:
         _run(module)

@@ -46,15 +46,15 @@ MODULES = {"import": "import_", "list": "judgements"}
 
 
 def module_of(command: str) -> str:
-    """Return the module that contains a command, as a name below `sprintlog.cli`."""
+    """Return the module that contains a command, relative to `sprintlog.cli`."""
     return f"{COMMANDS[command]}.{MODULES.get(command, command.replace('-', '_'))}"
 
 
 class LazyGroup(typed.TypedGroup):
-    """A group that knows its commands by name and imports only the requested command."""
+    """A group that knows its commands' names and imports only the requested command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in table order."""
+        """Return the names in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

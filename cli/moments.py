@@ -29,16 +29,16 @@ _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
 
 
 class NotAMomentError(ValueError):
-    """Raised for a text that names an unusable time."""
+    """Raised for a text that specifies an unusable time."""
 
 
 def moment(
     text: str, *, now: datetime, zone: tzinfo | None, is_since: bool = False
 ) -> datetime | None:
-    """Return the time in UTC that a text names, or None if it is not a time.
+    """Return the UTC time that a text specifies, or None if the text is not a time.
 
-    A date alone means its beginning if `is_since`, otherwise its end or now. Raise
-    `NotAMomentError` for a future time, an invalid time of day or a span.
+    A date alone means its beginning if `is_since`, otherwise its end or the current time.
+    Raise `NotAMomentError` for a future time, an invalid time of day or a span.
     """
     said = " ".join(text.casefold().split())
     if said in _SPANS:
@@ -75,7 +75,7 @@ def is_day(text: str) -> bool:
 
 
 def _at(day: date, clock: time, zone: tzinfo | None) -> datetime:
-    """Return a local time in UTC; a time skipped by clocks uses the earlier offset."""
+    """Return a local time in UTC; for a time skipped by clocks, use the earlier offset."""
     return datetime.combine(day, clock, zone).astimezone(UTC)
 
 
@@ -119,7 +119,7 @@ def _weekday(word: str) -> int | None:
 
 
 def _before(said: str, day: date) -> date | None:
-    """Return the previous date with the same name; None if the name contains a year."""
+    """Return the previous date with the same name, or None if the name contains a year."""
     if _weekday(said.partition(" ")[0]) is not None:
         return day - _WEEK
     if said[:3] not in [month.casefold() for month in MONTHS]:

@@ -1,6 +1,6 @@
-"""Hints for a user who named the sprint; the commands in them repeat its name.
+"""Hints for a user who specified the sprint; the commands in them specify it as well.
 
-Without the name, the current folder would select the sprint, possibly a different one.
+Otherwise, the current folder would select the sprint, possibly a different one.
 """
 
 import re
@@ -23,7 +23,7 @@ _TAKE_NONE = {("sprint", "create"), ("sprint", "list")}
 
 
 def with_it(hint: str | None) -> str | None:
-    """Return a hint whose commands name the sprint, if the current command did."""
+    """Return a hint whose commands specify the sprint, if the current command did so."""
     if hint is None or (given := _given()) is None:
         return hint
     named = f" --sprint {given}"
@@ -41,7 +41,7 @@ def with_it(hint: str | None) -> str | None:
 
 
 def _given() -> str | None:
-    """Return the sprint named on the command line, or None."""
+    """Return the sprint specified on the command line, or None."""
     context = click.get_current_context(silent=True)
     if context is None:
         return None
@@ -51,5 +51,5 @@ def _given() -> str | None:
 
 
 def told(action: "Action") -> "Action":
-    """Return the next action with a hint that names the sprint."""
+    """Return the next action with a hint that specifies the sprint."""
     return replace(action, hint=with_it(action.hint))

@@ -1,4 +1,4 @@
-"""Output of answers, each in one write, as text for people or as JSON for scripts."""
+"""Output of answers, each in a single write, as text for people or as JSON for scripts."""
 
 import os
 import sys
@@ -43,7 +43,7 @@ def exit_code(error: errors.SprintlogError) -> int:
 
 
 def print_error(error: errors.SprintlogError, *, as_json: bool) -> int:
-    """Print an error for people or scripts on stderr; return its exit status."""
+    """Print an error for people or scripts on stderr, and return its exit status."""
     if as_json:
         _write(STDERR, json_line(error_answer(error)))
     elif problems := error.fields.get("problems"):
@@ -72,7 +72,7 @@ def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _tell(lines: Sequence[tuple[str, str | None]]) -> None:
-    """Write messages for people to stderr in one write, each after its label."""
+    """Write messages for people to stderr in a single write, each after its label."""
     # Imported here: most commands print no message.
     from sprintlog.engine.masking import mask
 
@@ -114,7 +114,7 @@ def warn(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Print a note on how to read an answer, or how to see more of it."""
+    """Print a note on how to interpret an answer, or how to see more of it."""
     _tell([("note", text)])
 
 
@@ -150,7 +150,7 @@ def progress_if_long(text: str) -> Iterator[None]:
 
 
 def counting(what: str) -> Callable[[int], None]:
-    """Return a function that updates a progress line on a terminal's stderr: `1,000 WHAT`.
+    """Return a function that updates a progress line, `1,000 WHAT`, on a terminal's stderr.
 
     Later output clears the line.
     """
@@ -168,7 +168,7 @@ def shows_counting() -> bool:
 
 
 def counting_line(text: str) -> None:
-    """Write a line to stderr's terminal that later output clears."""
+    """Write a line that later output clears to the terminal of stderr."""
     # Imported here: few commands run that long.
     from .screen.tables import cut
     from .screen.terminal import width_of
@@ -197,7 +197,7 @@ def print_document(answer: Any) -> None:
 
 
 def print_json(answer: Any) -> None:
-    """Print a JSON document on one line in one write, with the selected fields or all."""
+    """Print a JSON document on one line in one write, with the selected or all fields."""
     context = click.get_current_context(silent=True)
     fields = None if context is None else context.meta.get(FIELDS)
     if fields is not None:
@@ -220,7 +220,7 @@ def json_line(answer: Any) -> bytes:
 
 
 def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print an answer as JSON, or its lines for people."""
+    """Print an answer as JSON or, for people, as lines."""
     if as_json:
         print_json(answer)
     else:
@@ -238,12 +238,12 @@ def print_text(*lines: str) -> None:
 
 
 def print_styled(text: str) -> None:
-    """Print text that is already escaped by `visible` and may contain colours."""
+    """Print text that has already been escaped by `visible` and may contain colours."""
     _write(STDOUT, f"{text}\n".encode())
 
 
 def print_rendered(answer: Any, render: Callable[[], bytes], *, as_json: bool) -> None:
-    """Print an answer as JSON, or as the text of a file, in the pager if it is long."""
+    """Print an answer as JSON, or as a file's text, which is shown in the pager if long."""
     if as_json:
         print_json(answer)
         return
@@ -268,7 +268,7 @@ def terminal() -> "Terminal":
 
 
 def coloured(text: str, tone: str | None) -> str:
-    """Return text in the colour of a tone, if stdout shows colours.
+    """Return text in the colour of a tone if stdout supports colours.
 
     The text must already be escaped, because the colour codes are not.
     """
@@ -276,7 +276,7 @@ def coloured(text: str, tone: str | None) -> str:
 
 
 def wrapped(text: str, *, indent: str = "") -> list[str]:
-    """Return a text wrapped to the terminal width; all lines but the first are indented."""
+    """Return text wrapped to the terminal width; all lines but the first are indented."""
     from .screen.tables import wrapped as fold
     from .screen.terminal import Ready
 
@@ -284,7 +284,7 @@ def wrapped(text: str, *, indent: str = "") -> list[str]:
 
 
 def fitting(text: str, taken: int = 0) -> str:
-    """Return a text cut to fit on a line of which `taken` columns are already used."""
+    """Return text truncated to fit on a line of which `taken` columns are already used."""
     from .screen.tables import cut
     from .screen.terminal import Ready
 
@@ -300,7 +300,7 @@ def on_terminal() -> bool:
 
 
 def shows_bars() -> bool:
-    """Return whether stdout accepts non-ASCII characters; a file always does."""
+    """Return whether stdout supports non-ASCII characters; a file always does."""
     if not sys.stdout.isatty():
         return True
     named = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))

@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.events import Place, Source
 def place_in(location: Location, folder: Path | None, plan: Path | None = None) -> Place:
     """Return the place of PROGRESS.yaml in a folder, or in the folder of a plan.
 
-    Raise `InvalidInputError` if it is outside the work tree.
+    Raise `InvalidInputError` if the place is outside the work tree.
     """
     option = "--plan" if plan and not folder else "--sprint-dir"
     folder = folder or (plan.parent if plan else Path())
@@ -29,7 +29,7 @@ def place_in(location: Location, folder: Path | None, plan: Path | None = None) 
 
 
 def journal_place(location: Location, file: Path) -> str:
-    """Return the place of a journal file; raise an error if it is outside the work tree."""
+    """Return a journal file's place; raise an error if it is outside the work tree."""
     place = place_of(location, file)
     if place is None:
         raise InvalidInputError(

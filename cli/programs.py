@@ -1,7 +1,7 @@
 """External commands: `sprintlog-foo` on the PATH runs as `sprintlog foo`.
 
-The folder must be absolute, and neither it nor the program may be inside the work tree:
-otherwise the author of an untrusted repository could run a program.
+The folder must be absolute, and neither the folder nor the program may be inside the work
+tree; otherwise, the author of an untrusted repository could run a program.
 """
 
 import os
@@ -75,7 +75,7 @@ def _trees() -> Iterator[Path]:
 
 
 def _is_below(place: Path, trees: list[Path]) -> bool:
-    """Return whether a program is in one of the trees, or its path leads through one."""
+    """Return whether a program, or a folder on its path, is inside one of the trees."""
     ways = (place, place.parent.resolve(), place.resolve())
     return any(way == tree or tree in way.parents for way in ways for tree in trees)
 

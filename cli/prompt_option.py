@@ -1,4 +1,4 @@
-"""The prompt file of a loop, named on the command line or in the settings."""
+"""The prompt file of a loop, specified on the command line or in the settings."""
 
 import os
 from pathlib import Path
@@ -45,7 +45,10 @@ def prompt_file_in(
 
 
 def prompt_base() -> Path:
-    """Return the folder that the path is relative to: the settings file's or this one."""
+    """Return the folder to which a prompt file's path is relative.
+
+    It is the settings file's folder if the path is from that file, or else the current one.
+    """
     source = click.get_current_context().get_parameter_source("prompt_file")
     found = settings.settings_file() if source is ParameterSource.DEFAULT_MAP else None
     return here() if found is None else found.folder

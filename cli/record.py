@@ -1,4 +1,4 @@
-"""Steps shared by recording commands: handle, append, answer, refresh the state file."""
+"""Steps shared by recording commands: handle, append, answer, update the state file."""
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -46,7 +46,7 @@ Keep = Callable[[Command], Decide]
 class Options:
     """The options of a recording command, named as in click.
 
-    Only the actor is required: other entry points pass the options that they have.
+    Only the actor is required; other entry points pass the options that they have.
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
@@ -84,7 +84,7 @@ class Options:
 
 
 def _work() -> str | None:
-    """Return the id of the work that this process is part of, if known."""
+    """Return the id of the work that this process belongs to, if known."""
     if "SPRINTLOG_CORRELATION" not in os.environ:
         return None
     # Imported here: the work is only known within `run` and `wrap`.
@@ -148,7 +148,7 @@ class Recording:
         sprint_id: str | None = None,
         observed: bool = False,
     ) -> Outcome:
-        """Let a sprint, by default the selected one, decide, and append the events."""
+        """Let a sprint decide, by default the selected sprint, and append the events."""
         envelope = self.envelope(arguments, observed=observed)
         meant = sprint_id or self.sprint_id
         outcome = self.workspace.handle_with(meant, decide, **envelope)
@@ -205,8 +205,8 @@ def record(
 ) -> Sprint:
     """Run a recording command and print its answer; return the sprint.
 
-    An idempotency key identifies the name and the command's fields, or only those in
-    `typed`. `keep` can add events to those that the command causes.
+    An idempotency key is bound to the name and the command's fields, or only to the fields
+    in `typed`. `keep` can add events to the command's events.
     """
     options, arguments = Options(given), None
     if options.key or keep is not None:
@@ -258,7 +258,7 @@ def diagnose_outcome(command: str, outcome: "Outcome | Handled[Journal]") -> Non
 
 
 def answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> None:
-    """Print the recorded events in one write; the events are already durable."""
+    """Print the recorded events in a single write; the events are already durable."""
     try:
         if as_json:
             print_json(answer_of(outcome))
@@ -273,7 +273,7 @@ def answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> None:
 
 
 def summary(outcome: "Outcome | Handled[Journal]", unsaid: Collection[str] = ()) -> str:
-    """Return the recorded events on one line, without the types in `unsaid`."""
+    """Return the recorded events on one line, omitting the types in `unsaid`."""
     name = outcome.state.id
     if not outcome.events:
         return f"{name}: nothing to record"
@@ -285,14 +285,14 @@ def summary(outcome: "Outcome | Handled[Journal]", unsaid: Collection[str] = ())
 
 
 def refresh(workspace: Workspace, sprint_id: str) -> None:
-    """Update the sprint's state file, and report an edit found in it."""
+    """Update the sprint's state file, and report any edit found in it."""
     refresh_stream(workspace, sprint_stream(sprint_id))
 
 
 def refresh_stream(workspace: Workspace, stream: str) -> None:
-    """Update a stream's state file; a failure is only a warning.
+    """Update a stream's state file; a failure causes only a warning.
 
-    The events are already recorded: an error would lead users to repeat the command.
+    The events are already recorded, and an error would lead users to repeat the command.
     """
     try:
         refreshed = handle.refresh(workspace, stream)

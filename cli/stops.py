@@ -1,4 +1,4 @@
-"""Output about a loop that ended or waits: exit statuses, messages and countdowns."""
+"""Output about a loop that ended or is waiting: exit statuses, messages and countdowns."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ from .screen import times
 
 
 def show_waiting(wait: Any, left: float) -> None:
-    """Show a wait and the seconds left on stderr; None clears the line."""
+    """Show on stderr the notice that the loop is waiting; None clears the line."""
     if wait is None:
         clear_counting()
         return
@@ -68,6 +68,6 @@ def reason_lines(action: Action) -> list[str]:
 
 
 def standing_told(sprint: Sprint, found: Status, action: Action) -> Iterator[Told]:
-    """Yield what a sprint is doing or why it stopped, since when and how to continue."""
+    """Yield a sprint's activity or reason for stopping, since when, and how to continue."""
     for word, text in standing(sprint, found, action, times.when):
         yield word, (with_it(text) or text) if word == "hint" else text

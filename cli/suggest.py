@@ -1,4 +1,4 @@
-"""Suggestions for unknown words: former names and aliases of commands, similar words."""
+"""Suggestions for unknown words: former command names, aliases and similar words."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -70,7 +70,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 def closest(word: str, known: Iterable[str]) -> str | None:
     """Return the known word most similar to an unknown word, or None.
 
-    Case is ignored; a unique end of an address or beginning of a word matches.
+    Case is ignored; a unique end of an address or a unique beginning of a word matches.
     """
     by_lower = {one.lower().lstrip("-"): one for one in known}
     lower = word[:WORD_CHARS_MAX].lower().lstrip("-")
@@ -96,7 +96,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 def current(root: click.Context, words: list[str]) -> list[str]:
     """Return the words with an alias replaced by its command.
 
-    Raise `click.UsageError` if they begin with a former name.
+    Raise `click.UsageError` if the words begin with a former name.
     """
     if words[0] in ALIASES:
         return [*ALIASES[words[0]].split(), *words[1:]]
@@ -113,7 +113,7 @@ def current(root: click.Context, words: list[str]) -> list[str]:
 
 
 def elsewhere(group: click.Context, word: str) -> str:
-    """Return the end of an error: where a group's unknown command is, or an empty text."""
+    """Return an error's end that states where an unknown command is, or an empty string."""
     name, root = group.command.name, group.find_root().command
     if group.parent is None or not isinstance(root, click.Group):
         return ""

@@ -24,7 +24,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Completed(click.Parameter):
-    """A parameter with values completed by `ctx.obj`, or else by the parameter's type."""
+    """A parameter whose values `ctx.obj`, or else the parameter's type, completes."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Return the completions for a value."""
@@ -37,7 +37,7 @@ class TypedArgument(_Completed, click.Argument):
 
 
 class TypedOption(_Completed, click.Option):
-    """An option with unprocessed help; a `topic` is the help page that explains it."""
+    """An option with unprocessed help; `topic` is the help page that explains it."""
 
     def __init__(self, names: Sequence[str], **given: Any) -> None:
         help_text, self.setting = given.pop("help", None), given.pop("setting", None)
@@ -50,13 +50,13 @@ class TypedOption(_Completed, click.Option):
 class ValueOption(TypedOption):
     """An option whose value defaults to a `setting` in the settings file.
 
-    A value without visible characters is refused unless the option `may_be_empty`.
+    A value without visible characters is refused unless `may_be_empty` is set.
     """
 
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
     ) -> tuple[Any, ParameterSource]:
-        """Return the given value, or else that in the settings file, or else the default.
+        """Return the given value, or else the settings file's value, or else the default.
 
         Raise `click.BadParameter` for an empty value on the command line.
         """
@@ -104,7 +104,7 @@ class UnknownWordError(click.UsageError):
 
 
 class Choice(click.Choice[str]):
-    """A choice of words; the error for an unknown word suggests a similar one."""
+    """A choice of words; the error for an unknown word suggests a similar word."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -126,7 +126,7 @@ FIELDS = "sprintlog.fields"
 
 
 def _anywhere(*names: str, **given: Any) -> tuple[TypedOption, TypedOption]:
-    """Return two forms of an output option: shown in the root help, and hidden."""
+    """Return two forms of an output option: one shown in the root help, one hidden."""
     return TypedOption(names, **given), TypedOption(
         names, **given, hidden=True, topic=READING
     )
@@ -146,7 +146,7 @@ SHOWN, HIDDEN = zip(*_ANYWHERE, strict=True)
 
 
 def words_of(context: click.Context) -> list[str]:
-    """Return the words that name a command, without the program's name."""
+    """Return the words of a command's name, without the program's name."""
     before = context.parent
     return [] if before is None else [*words_of(before), str(context.info_name)]
 
@@ -162,7 +162,7 @@ def below(context: click.Context, word: str) -> click.Context | None:
 
 
 class Sorted(NamedTuple):
-    """The options of a command: its own, and those on the help page of a topic."""
+    """A command's options: its own, and those on a topic's help page."""
 
     own: list[click.Parameter]
     shared: list[TypedOption]
@@ -170,7 +170,7 @@ class Sorted(NamedTuple):
 
 
 def sort_options(params: list[click.Parameter]) -> Sorted:
-    """Return a command's options, divided into its own and those shared with others."""
+    """Return a command's options, divided into its own and shared options."""
     options = [p for p in params if isinstance(p, TypedOption)]
     topics = {option.topic for option in options}
     topic = RECORDING if RECORDING in topics else READING
@@ -212,14 +212,15 @@ class _Typed(click.Command):
 
 
 class TypedCommand(_Typed):
-    """A command whose help names the options it shares with other commands."""
+    """A command whose help lists the options that it shares with other commands."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command.
 
-        If recording is off, nothing is recorded. Hints in errors repeat a named sprint.
-        Raise `click.UsageError` for --fields without --json, or an argument without visible
-        characters; arguments for another program are passed on unchanged.
+        If recording is off, nothing is recorded. If the user specified a sprint, hints in
+        errors specify it as well. Raise `click.UsageError` for --fields without --json, or
+        for an argument without visible characters; arguments for another program are passed
+        on unchanged.
         """
         for one in self.params:
             if isinstance(one, click.Argument) and one.type is click.STRING:
@@ -239,7 +240,7 @@ class TypedCommand(_Typed):
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options, and where the others are explained."""
+        """Write the command's own options, and where the other options are explained."""
         found = sort_options(self.get_params(ctx))
         own, shared, topic = found.own, found.shared, found.topic
         options = [p for p in own if isinstance(p, click.Option)]
@@ -266,11 +267,11 @@ class TypedGroup(_Typed, click.Group):
         self.lazy = lazy or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the sorted names."""
+        """Return the names in alphabetical order."""
         return sorted([*super().list_commands(ctx), *self.lazy])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command in the group, importing it if it is lazy."""
+        """Return a command in the group; a lazy command is imported first."""
         if cmd_name not in self.lazy:
             return super().get_command(ctx, cmd_name)
         return self.imported(self.lazy[cmd_name])
@@ -300,7 +301,7 @@ class TypedGroup(_Typed, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command named by the first word; raise `UnknownWordError`."""
+        """Return the command specified by the first word; raise `UnknownWordError`."""
         args = self.current(ctx, args)
         try:
             return super().resolve_command(ctx, args)
@@ -316,7 +317,7 @@ class TypedGroup(_Typed, click.Group):
 
 
 class CommandGroup(TypedCommand, TypedGroup):
-    """A group that acts as a command if it is given no subcommand."""
+    """A group that acts as a command if no subcommand is given."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the group's options and commands."""
@@ -330,7 +331,7 @@ def argument(*names: str, **given: Any) -> Callable[[Function], Function]:
 
 
 def option(*names: str, **given: Any) -> Callable[[Function], Function]:
-    """Add an option to a command; several commands can share it."""
+    """Add an option to a command; several commands can share the option."""
     return _adding(ValueOption(names, **given))
 
 
@@ -346,7 +347,7 @@ def _adding(made: TypedOption) -> Callable[[Function], Function]:
 def choice_option(
     *names: str, of: Sequence[str], **given: Any
 ) -> Callable[[Function], Function]:
-    """Add an option whose value is one of some words."""
+    """Add an option whose value is one of several words."""
     return option(*names, type=Choice(of), **given)
 
 

@@ -1,4 +1,4 @@
-"""The public interface of the library: all names defined here are stable.
+"""The public interface of the library; all names defined here are stable.
 
 Names are imported on first use to keep commands fast. In a checkout, this folder replaces
 the package; a wheel contains its layers next to this file (ADR 0001).

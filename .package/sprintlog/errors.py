@@ -1,4 +1,4 @@
-"""All errors, by kind: refusals, conflicts and unreadable data (see docs/reference)."""
+"""All errors by kind: refusals, conflicts and unreadable data (see docs/reference)."""
 
 from .engine.errors import (
     RESCUE as RESCUE,

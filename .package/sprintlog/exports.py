@@ -1,4 +1,4 @@
-"""The events of a log for other tools: verified, masked, and marked if discarded."""
+"""A log's events for export to other tools: verified, masked, and marked if discarded."""
 
 from .engine.sessions.names import session_stream as session_stream
 from .projections.history.exported_events import (

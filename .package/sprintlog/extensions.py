@@ -1,4 +1,4 @@
-"""The interface for packages that extend sprintlog; `sprintlog.testing` checks them."""
+"""The interface for packages that extend sprintlog; `sprintlog.testing` tests them."""
 
 from .cli.intake.foreign_files import Unread as Unread, name_from as name_from
 from .cli.intake.imported import (

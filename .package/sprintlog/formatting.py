@@ -1,4 +1,4 @@
-"""Figures, durations and texts as sprintlog prints them."""
+"""Numbers, durations and text in the format in which sprintlog prints them."""
 
 from .engine.masking import cut as cut, mask_all as mask_all
 from .projections.markdown import visible as visible

@@ -1,4 +1,4 @@
-"""Queries about the past: what happened, who set a field, and which iteration is best."""
+"""Queries about the past: what happened, who set a field, which iteration is best."""
 
 from .engine.service.streams.evaluation import evaluate
 from .engine.service.streams.subscription import follow as follow
@@ -31,7 +31,7 @@ from .projections.views.iterations import JudgedIteration, best
 def best_iteration(
     workspace: ServiceWorkspace, sprint_id: str, *, at: str | None = None
 ) -> JudgedIteration | None:
-    """Return a sprint's best iteration at a point; None if nothing was measured.
+    """Return a sprint's best iteration at a point, or None if nothing was measured.
 
     Raise `NotFoundError` if the sprint does not exist.
     """

@@ -1,3 +1,3 @@
-"""A log's pages as HTML, for use by a server."""
+"""HTML pages about a log, for use by a server."""
 
 from .projections.page.live_pages import LivePages as LivePages

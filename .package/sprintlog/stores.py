@@ -1,4 +1,4 @@
-"""The ports of a log, the stores that implement them, and the types for your own store."""
+"""The ports of a log, the stores that implement them, and the types for custom stores."""
 
 from typing import TYPE_CHECKING
 

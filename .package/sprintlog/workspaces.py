@@ -17,7 +17,7 @@ def open(
     safe: str | PathLike[str] | None = None,
     store: Log | None = None,
 ) -> Workspace:
-    """Open the log of a folder, or the nearest one above it.
+    """Open the log of a folder, or the nearest log above the folder.
 
     `log` is the log's own folder if the log is stored elsewhere. `safe` is a file that
     lists the folders in which logs of other users may be used. If `store` is given, the log
@@ -64,9 +64,9 @@ def init(
 ) -> Workspace:
     """Create an empty log for a folder, and open it; the folder is created if necessary.
 
-    The log is stored in the git directory of the folder, otherwise in `.sprintlog` in the
-    folder, or where `log` specifies. If a log already exists, open it if `exist_ok` is
-    true, and raise `RefusedError` otherwise.
+    The log is stored in the folder's git directory if it has one, otherwise in `.sprintlog`
+    in the folder, or where `log` specifies. If a log already exists, open it if `exist_ok`
+    is true, and raise `RefusedError` otherwise.
     """
     start = Path(folder).absolute()
     start.mkdir(parents=True, exist_ok=True)

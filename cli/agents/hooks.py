@@ -37,7 +37,7 @@ INSTALLED, OUTDATED, MISSING = "installed", "outdated", "missing"
 
 @typed.group("hooks")
 def command() -> None:
-    """Install hooks that record what an agent does: sessions, tools, changed files.
+    """Install hooks that record an agent's activity: sessions, tools and changed files.
 
     The agent's hooks run `sprintlog hook AGENT`, which prints nothing, never fails and
     records actions but not file contents. Installing hooks does not make a folder trusted.
@@ -65,7 +65,7 @@ _with_file = typed.several(
 def install(
     agent_name: str, scope: str, is_mcp: bool, dry_run: bool, as_json: bool
 ) -> None:
-    """Add sprintlog's hooks to an agent's settings; running it again is safe.
+    """Add sprintlog's hooks to an agent's settings; running this command again is safe.
 
     If a setting prevents the agent from running the hooks, it is printed with its remedy.
     With --mcp, an entry is added to the agent's list of MCP servers.

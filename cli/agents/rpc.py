@@ -52,7 +52,7 @@ def command(sprint_id: str | None, listen: bool, idle: float | None) -> None:
     """Serve requests over JSON-RPC 2.0, one object per line, on stdin and stdout.
 
     The methods are initialize, record, append, ask, call, follow, unfollow, schema and
-    cancel. It ends when its input ends, after answering all requests.
+    cancel. The server ends when its input ends, after answering all requests.
 
     With --listen it serves all clients of a socket that only your user can access, and
     groups their concurrent events into one commit.
@@ -172,8 +172,8 @@ class MeetingPlace:
 def met(folder: Path) -> Iterator[MeetingPlace]:
     """Listen on a socket in a log's folder; raise `RefusedError` if that is impossible.
 
-    Only the process that holds the lock listens. A socket whose lock is free was left
-    behind by a killed process.
+    Only the process that holds the lock listens. If a socket exists but its lock is free,
+    the process that created it was killed.
     """
     if _PEER is None:
         raise RefusedError(

@@ -32,8 +32,8 @@ Tell = Callable[[str], None]
 def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
     """Run a command and return its answer; raise `FailedRequestError` if it fails.
 
-    Its messages are forwarded line by line. The command and all its processes are stopped
-    by SIGTERM, then by SIGKILL, when `stop` becomes readable or the caller exits.
+    The command's messages are forwarded line by line. When `stop` becomes readable or the
+    caller exits, the command and all its processes are stopped by SIGTERM, then by SIGKILL.
     """
     answer, errors = _Kept(), _Lines(tell)
     ended = run_kept(
@@ -59,7 +59,7 @@ def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
 
 
 def arguments_of(words: list[str]) -> list[str]:
-    """Return the arguments with `--json`, unless the command always prints JSON."""
+    """Return the arguments with `--json` added, unless the command always prints JSON."""
     if words[0] in PRINTS_JSON:
         return words
     # Arguments after `--` belong to another program.
@@ -80,7 +80,7 @@ class _Kept(Output):
         self._all += chunk[: ANSWER_BYTES_MAX + 1 - len(self._all)]
 
     def lines(self) -> list[Any]:
-        """Return the answers, one per line; raise `SprintlogError` for other output."""
+        """Return the answers, one per line; raise `SprintlogError` for any other output."""
         if len(self._all) > ANSWER_BYTES_MAX:
             said = f"the answer is longer than {ANSWER_BYTES_MAX} bytes"
             raise SprintlogError(said, hint="request less, or run the command itself")
@@ -91,7 +91,7 @@ class _Kept(Output):
 
 
 class _Lines(Output):
-    """Forwards a command's error output line by line, and stores its error."""
+    """Forwards a command's error output line by line, and stores the reported error."""
 
     def __init__(self, tell: Tell) -> None:
         super().__init__()

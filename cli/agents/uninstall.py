@@ -63,7 +63,7 @@ def _trust() -> Iterator[Installed]:
 
 
 def _hooks() -> Iterator[Installed]:
-    """Yield the recorded hook files, and other hook files of this project."""
+    """Yield the recorded hook files, and this project's other hook files."""
     around = around_here()
     files = [
         around.file(agent, scope, what=what)
@@ -94,10 +94,10 @@ INSTALLED: tuple[Callable[[], Iterator[Installed]], ...] = (_completion, _hooks,
 @typed.flag("--and-log", help="With --yes: also remove the log.")
 @with_json
 def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
-    """Remove the completion and the list of trusted files; on request, the log as well.
+    """Remove the completion and the list of trusted files; on request, also remove the log.
 
-    It shows the installed files first and asks about the log separately. State files such
-    as PROGRESS.yaml and other files in the log's folder are not removed.
+    The command shows the installed files first and asks about the log separately. State
+    files such as PROGRESS.yaml and other files in the log's folder are not removed.
 
     Examples: sprintlog uninstall --dry-run
 

@@ -1,1 +1,1 @@
-"""Commands in the Go back section."""
+"""Commands in the "Go back" section."""

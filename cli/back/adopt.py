@@ -37,9 +37,10 @@ def command(version: int | None, of_journal: bool, wanted: Agreement, **given: A
 
     Statuses are set by the corresponding commands, new phases and steps are injected, and
     other fields are patched. Derived fields, changes that no command allows and fields
-    changed since then are skipped and reported. `sprintlog undo` reverts it.
+    changed since the edit are skipped and reported. `sprintlog undo` reverts the adoption.
 
-    With --journal, edited entries, learnings and patterns are corrected, without undo.
+    With --journal, edited entries, learnings and patterns are corrected; this cannot be
+    undone.
 
     Example: sprintlog adopt --actor operator:ana
     """
@@ -113,7 +114,7 @@ def _journal_edit(
 
 
 def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreement) -> bool:
-    """Show the events and ask for consent; return True if they must not be recorded."""
+    """Show the events and ask for consent; return True to skip recording."""
     if run.options.as_json:
         version = run.workspace.log.version(stream)
         print_json(views.would_adopt(stream, version, *_adopted(events)))

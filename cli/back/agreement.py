@@ -23,7 +23,7 @@ class Agreement(NamedTuple):
 
 
 def with_asking(function: Function) -> Function:
-    """Add `--dry-run` and `--yes`, passed together as `wanted`, also with `--force`."""
+    """Add the `--dry-run` and `--yes` options, passed together as `wanted`."""
     wanted = packed(Agreement, Agreement._fields, "wanted")
     return with_dry_run(_with_yes(wanted(function)))
 
@@ -41,7 +41,7 @@ with_force = typed.flag(
 
 
 def asks(*, as_json: bool) -> bool:
-    """Return whether a person at a terminal can be asked."""
+    """Return whether the user can be asked at a terminal."""
     return not as_json and on_terminal()
 
 
@@ -52,7 +52,7 @@ def agree(
     nothing: str = LEAVE,
     remark: str = ", after saving the current files in a snapshot",
 ) -> None:
-    """Ask for consent to the changes shown; raise `RefusedError` without it.
+    """Ask for consent to the displayed changes; raise `RefusedError` if it is not given.
 
     Without a terminal, consent cannot be given.
     """

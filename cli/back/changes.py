@@ -1,4 +1,4 @@
-"""Field changes as lines: cut to the terminal width, complete elsewhere."""
+"""Field changes as lines: truncated to a terminal's width, complete otherwise."""
 
 from sprintlog.engine.sprint.state.patch import FieldChange
 from sprintlog.projections.history.differences import told
@@ -10,7 +10,7 @@ VALUE_CHARS_MIN, VALUE_CHARS_WHOLE = 12, 2**31
 
 
 def changed(change: FieldChange, *, indent: str = "") -> str:
-    """Return a line for a field change; on a terminal, long values are truncated to fit."""
+    """Return a line for a field change; on a terminal, long values are truncated."""
     width = terminal().width
     if width is None:
         return fitting(indent + told(change, chars_max=VALUE_CHARS_WHOLE))

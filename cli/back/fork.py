@@ -48,9 +48,9 @@ def command(
 ) -> None:
     """Create a sprint NAME from a point of another sprint, which does not change.
 
-    The events up to that point are included, with versions, times and actors. From then on,
-    the sprints are independent, each with its own PROGRESS.yaml. Files are not copied:
-    `sprintlog restore iter:N --branch NAME` creates a branch from the saved files.
+    The events up to that point are included, with their versions, times and actors. From
+    then on, the sprints are independent, each with its own PROGRESS.yaml. Files are not
+    copied: `sprintlog restore iter:N --branch NAME` creates a branch from the saved files.
 
     Example: sprintlog fork auth-again --from iter:3 --reason 'another approach'
     """

@@ -24,7 +24,8 @@ SHOWN_MAX = 100
 def inside(workspace: Workspace, paths: Sequence[str]) -> tuple[str, ...]:
     """Return paths relative to the root of the work tree.
 
-    Raise `InvalidInputError` for a path outside it; the root itself selects all files.
+    Raise `InvalidInputError` for a path outside the work tree; the root itself selects all
+    files.
     """
     root = workspace.location.root.absolute()
     found = []
@@ -38,7 +39,7 @@ def inside(workspace: Workspace, paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def folder_inside(workspace: Workspace, path: str) -> str:
-    """Return a folder's path in the work tree; raise unless it may receive files."""
+    """Return a folder's path in the work tree; raise an error for an unsuitable folder."""
     (found,) = inside(workspace, [path]) or ("",)
     if not may_take_files(found):
         raise InvalidInputError(
@@ -57,7 +58,7 @@ def into_output(
 
 
 def left_lines(left: Sequence[LeftPath]) -> list[str]:
-    """Return a line per path that could not be restored; excess paths are only counted."""
+    """Return a line for each path not restored; excess paths are only counted."""
     # Paths that differ come first.
     shown = sorted(left, key=lambda one: one.differs is not True)[:SHOWN_MAX]
     lines = [
@@ -70,7 +71,7 @@ def left_lines(left: Sequence[LeftPath]) -> list[str]:
 
 
 def warn_of_kept(folder: Path, placed: PlacedFiles | None) -> None:
-    """Warn about files that changed during a restore, and name their saved copies."""
+    """Warn about files that changed during a restore, and print their copies' paths."""
     for path, copy in placed.kept if placed else ():
         warn(
             f"{shown(path)} changed in the meantime; the old file is saved as "

@@ -1,4 +1,4 @@
-"""The `sprintlog redo` command: revert the latest undo."""
+"""The `sprintlog redo` command, which reverts the latest undo."""
 
 from typing import Any
 

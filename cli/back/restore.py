@@ -49,8 +49,8 @@ def command(
 ) -> None:
     """Copy saved files to another place; OF is iter:N, best or snapshot:ID.
 
-    --into and --branch copy them to a new folder or git branch; the plan and the work tree
-    do not change. --apply copies the loop's result to a folder of the work tree: the
+    --into and --branch copy the files to a new folder or git branch; the plan and the work
+    tree do not change. --apply copies the loop's result to a folder of the work tree: the
     changes are shown first, and `sprintlog undo` reverts them. To restore files in place,
     use `rollback --files`.
 
@@ -90,7 +90,7 @@ def _copied(
     *,
     is_dry: bool,
 ) -> ChangedFiles:
-    """Copy files to a branch or a folder; in a dry run, only return the changes."""
+    """Copy files to a branch or folder; in a dry run, only return the changes."""
     workspace, store = run.workspace, store_of(run.workspace)
     order = RestoreOrder(held.snapshot, held.iteration)
     if branch:

@@ -48,16 +48,16 @@ def command(
     wanted: Agreement,
     **given: Any,
 ) -> None:
-    """Roll back to TO: the plan, and the files saved at that point.
+    """Roll back to TO: restore the plan, and the files saved at that point.
 
     TO is iter:N (its end), best, snapshot:ID, version:N, position:N, start, a time
     or '2h ago'. Files are saved for iterations; snapshot:ID has files only. With PATHs,
     only these files are restored, and the plan does not change.
 
     Nothing is lost: discarded events stay in the log, and the current files are saved in a
-    snapshot first. `sprintlog undo` reverts it. To leave the work tree unchanged, use
-    `sprintlog restore`, which copies files elsewhere, or `sprintlog fork`, which creates a
-    new sprint.
+    snapshot first. `sprintlog undo` reverts a rollback. To leave the work tree unchanged,
+    use `sprintlog restore`, which copies files elsewhere, or `sprintlog fork`, which
+    creates a new sprint.
 
     Examples: sprintlog rollback iter:3 --reason 'went bad'
 
@@ -95,7 +95,7 @@ def step_back(
     of_plan: bool,
     of_files: bool,
 ) -> Step:
-    """Return the step that restores the plan, the saved files or both to a point."""
+    """Return the step that restores the plan, the saved files, or both, to a point."""
     workspace, sprint_id = run.workspace, run.sprint_id
     command = None
     if not of_files:
@@ -116,7 +116,7 @@ def step_back(
 
 
 def has_files(workspace: Workspace, sprint_id: str, to: str) -> bool:
-    """Return whether a point has a snapshot; warn if an iteration has none."""
+    """Return whether a point has a snapshot; warn if an iteration has no snapshot."""
     sprint = workspace.sprint(sprint_id)
     if not sprint.knowledge.snapshots or not (to == "best" or to.startswith(FILES_OF)):
         return False

@@ -72,7 +72,7 @@ def put_back(run: Recording, wanted: Agreement) -> bool:
 
 
 def _together(all_files: list[ChangedFiles]) -> ChangedFiles:
-    """Return the file changes of several restores as a single change."""
+    """Combine the file changes of several restores into a single change."""
     return ChangedFiles(
         written=[path for files in all_files for path in files.written],
         removed=[path for files in all_files for path in files.removed],
@@ -100,8 +100,8 @@ def take_back(
 ) -> None:
     """Undo or redo a change, with the files changed together with it unless `of_plan`.
 
-    If only files were changed after it, that file change is reverted instead. Later work
-    that is also discarded is listed.
+    If a later change affected only files, that change is reverted instead. Later work that
+    is also discarded is listed.
     """
     options = Options(given)
     command, name = options.masked_command(command), command.name()
@@ -175,10 +175,10 @@ def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
 def command(reason: str | None, **given: Any) -> None:
     """Undo the latest change: restore the state and the files from before it.
 
-    It undoes the latest rollback, copy of results into the work tree, adopted edit,
-    decision (a skip, a block, an injection, a decision on a request, a stop or continuation
-    by a person) or completion of the goal or the sprint, or the failure or gate that
-    stopped the sprint.
+    The latest change can be a rollback, a copy of results into the work tree, an adopted
+    edit, a decision (a skip, a block, an injection, a decision on a request, a stop or
+    continuation by a person), the completion of the goal or the sprint, or the failure or
+    gate that stopped the sprint.
 
     Later events are discarded as well, and listed. An interrupted restore of files is
     reverted. `sprintlog redo` reverts an undo; `sprintlog rollback` goes to any other

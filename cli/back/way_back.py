@@ -1,4 +1,4 @@
-"""The procedure shared by rollback, undo, redo and restore: show, ask, perform, report."""
+"""The steps shared by rollback, undo, redo and restore: show, ask, perform and report."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ from .paths import SHOWN_MAX, left_lines, warn_of_kept
 
 
 def undone_event(log: Log, events: Iterable[RecordedEvent]) -> RecordedEvent | None:
-    """Return the event that was reverted by an undo among the given events, or None."""
+    """Return the event that an undo among the given events reverted, or None."""
     for event in events:
         taken = CODEC.decode(event)
         if isinstance(taken, RolledBack) and taken.undoes is not None:
@@ -84,7 +84,7 @@ ON_THE_WAY = {SnapshotTaken.type, RestoreStarted.type}
 
 
 class Step(NamedTuple):
-    """A change in place: of the plan, of files, or of both."""
+    """A change in place to the plan, to files, or to both."""
 
     action: str
     arguments: dict[str, Any]
@@ -102,7 +102,7 @@ class Step(NamedTuple):
     """Whether the files may come from another work tree."""
 
     def nothing(self, files: ChangedFiles | None) -> list[str]:
-        """Return the lines for a step that changes nothing."""
+        """Return the lines to print for a step that changes nothing."""
         said = f"nothing to do: {self.there or 'it is so'} already"
         if differing(files):
             said = "nothing can be restored"
@@ -110,7 +110,7 @@ class Step(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A step that was performed, or shown in a dry run."""
+    """The result of a step that was performed, or shown in a dry run."""
 
     outcome: Handled[Any] | None
     """None after a dry run."""
@@ -164,7 +164,7 @@ def agree_to(run: Recording, answer: WentBack, turn: PlanTurn | None = None) -> 
 
 
 def planned(run: Recording, step: Step) -> tuple[WentBack, PlanTurn | None]:
-    """Return the effect of a step, without changing or recording anything."""
+    """Return the effect of a step without changing or recording anything."""
     workspace, sprint_id = run.workspace, run.sprint_id
     sprint = workspace.sprint(sprint_id)
     events = (
@@ -240,14 +240,14 @@ def show(
 
 
 def named_lines(word: str, paths: Sequence[str], most: int) -> list[str]:
-    """Return a line with `word` for each path; paths beyond `most` are only counted."""
+    """Return a line that starts with `word` for each path; beyond `most`, only a count."""
     more = len(paths) - most
     lines = [f"{word}  {path}" for path in paths[:most]]
     return [*lines, f"{word}  {more} more"] if more > 0 else lines
 
 
 def _as_the_best(run: Recording, number: int) -> str:
-    """Return why a later iteration counts as equal to the best one, or an empty text."""
+    """Return why a later iteration counts as equal to the best one, or an empty string."""
     sprint = run.workspace.sprint(run.sprint_id)
     best = sprint.knowledge.tracker.best
     if best is None or number <= best.number:
@@ -275,13 +275,13 @@ def plan_line(turn: PlanTurn) -> str:
 
 
 def _check_work(run: Recording, step: Step) -> None:
-    """Raise `RefusedError` if a step changes files in place while an agent is working."""
+    """Raise `RefusedError` if a step would change files while an agent is working."""
     if step.order is not None and not step.order.into and not step.is_forced:
         refuse_while_at_work(run.workspace.location)
 
 
 def perform(run: Recording, step: Step) -> Done:
-    """Perform a step; files that changed in the meantime are saved and cause a warning."""
+    """Perform a step; if files changed in the meantime, save them and print a warning."""
     workspace, files = run.workspace, None
     _check_work(run, step)
     if step.order is None:
@@ -309,7 +309,7 @@ def perform(run: Recording, step: Step) -> Done:
 
 
 def _restored(run: Recording, step: Step, *, is_agreed: bool) -> Restored:
-    """Restore the files of a step in place, or only plan the restore."""
+    """Restore a step's files in place, or only plan the restore."""
     assert step.order is not None
     workspace = run.workspace
     doing = "comparing the files with the snapshot"
@@ -345,7 +345,7 @@ def tell(run: Recording, step: Step, done: Done) -> None:
 
 
 def _taken_back(run: Recording, outcome: Handled[Any]) -> list[str]:
-    """Return a line about the event that an undo reverted; empty for a rollback."""
+    """Return a line about the event that an undo reverted; for a rollback, no lines."""
     if (undone := undone_event(run.workspace.log, outcome.events)) is None:
         return []
     return [f"undid: {described(undone)}, of {times.when(undone.at)}"]

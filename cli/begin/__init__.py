@@ -1,1 +1,1 @@
-"""Commands in the Begin section."""
+"""Commands in the "Begin" section."""

@@ -51,7 +51,7 @@ def command(
     sprint_dir: Path | None,
     **given: Any,
 ) -> None:
-    """Compile a SPRINT.yaml file and the workflows it names into a sprint.
+    """Compile a SPRINT.yaml file and the workflows it references into a sprint.
 
     All problems in all files are reported together, and nothing is recorded if there are
     any. Compiling again replaces the plan of a sprint that has not started; a started
@@ -96,7 +96,7 @@ def _checked(compiled: "CompiledFiles", warnings: list[dict[str, Any]]) -> Compi
 
 
 def _size(compiled: "CompiledFiles") -> str:
-    """Return a description of a plan's size."""
+    """Return a description of the plan's size."""
     level, counts = [compiled.plan], []
     for key in CHILDREN:
         level = [child for node in level for child in node.get(key) or ()]

@@ -1,4 +1,4 @@
-"""The `sprintlog demo` command: a small sprint in a new folder that shows every command."""
+"""The `sprintlog demo` command: a small sprint in a new folder."""
 
 import os
 import shlex
@@ -42,9 +42,9 @@ STATE_FILE = "PROGRESS.yaml"
 def command(folder: Path | None) -> None:
     """Play a short sprint in a new folder to show every command.
 
-    It records events, simulates a crash, rebuilds the same bytes, detects a hand edit,
-    rolls back, restores the files of an iteration, and verifies the log. The folder remains
-    for inspection.
+    The demo records events, simulates a crash, rebuilds the same bytes, detects a manual
+    edit, rolls back, restores the files of an iteration, and verifies the log. The folder
+    remains for inspection.
 
     Example: sprintlog demo
     """

@@ -1,4 +1,4 @@
-"""The `sprintlog goal` commands: the goal of a sprint in Ralph mode."""
+"""The `sprintlog goal` commands, which manage a sprint's goal in Ralph mode."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -37,7 +37,7 @@ def set_(
 ) -> None:
     """Set the goal and switch the sprint to Ralph mode.
 
-    If the work tree has no unfinished sprint, one with a limit of 100 iterations is
+    If the work tree has no unfinished sprint, a sprint with a limit of 100 iterations is
     created.
 
     Example: sprintlog goal set 'Every test is green'
@@ -71,8 +71,8 @@ def _begin_sprint(given: Mapping[str, Any]) -> None:
 def complete(summary: str | None, **given: Any) -> None:
     """Mark the goal as reached, which completes the sprint.
 
-    Before `ralph.min-iterations`, and while critical or high requests are undecided, only a
-    claim is recorded, and the sprint continues.
+    Until `ralph.min-iterations` is reached, and while critical or high requests are
+    undecided, only a claim is recorded, and the sprint continues.
 
     Example: sprintlog goal complete --summary 'login works'
     """

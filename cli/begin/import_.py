@@ -1,4 +1,4 @@
-"""The `sprintlog import` commands: sprintlog's own formats and files of other tools.
+"""The `sprintlog import` commands, for sprintlog's own formats and other tools' files.
 
 Each importer module is imported only when its command is run.
 """
@@ -21,12 +21,12 @@ FILE = click.Path(path_type=Path)
 
 
 class Recognising(typed.TypedGroup):
-    """A command group that also accepts a path, and reports its detected kind."""
+    """A command group that also accepts a path, whose kind is detected and printed."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the named command, or the command for the detected kind of a path."""
+        """Return the given command, or the command for the detected kind of a path."""
         args = self.current(ctx, args)
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
@@ -63,8 +63,8 @@ class Recognising(typed.TypedGroup):
 def command() -> None:
     """Import records from other tools, or an exported log.
 
-    If a file or folder is given in place of a subcommand, its format is detected and
-    reported. Importers from extensions are subcommands as well: see `extensions list`.
+    If a file or folder is given instead of a subcommand, its format is detected and
+    printed. Importers from extensions are subcommands as well: see `extensions list`.
     """
 
 
@@ -120,7 +120,7 @@ def progress(
 @typed.argument("files", nargs=-1, type=FILE, required=True)
 @context.with_envelope
 def journal(files: tuple[Path, ...], **given: Any) -> None:
-    """Import progress.json or a dated text: each entry, learning and pattern.
+    """Import the entries, learnings and patterns of a progress.json or a dated text file.
 
     Records are matched by id, so the import is idempotent, and a later version of the file
     adds only its new records. An entry is never replaced: differences from recorded entries
@@ -162,9 +162,9 @@ def prd(
     """Import task lists in JSON: each story, task or feature becomes a phase.
 
     Supported are prd.json, feature_list.json, tasks.json from Task Master and similar
-    lists. Each feature becomes a sprint: a list that is reused for the next feature starts
-    a new sprint. The entries of progress.txt in the same folder are added to the journal.
-    Importing the same source again has no effect.
+    lists. Each feature becomes a sprint: if a list is reused for the next feature, a new
+    sprint is created. The entries of progress.txt in the same folder are added to the
+    journal. Importing the same source again has no effect.
 
     Examples: sprintlog import prd prd.json
 
@@ -184,7 +184,7 @@ def orchestrator(path: Path, **given: Any) -> None:
     """Import history.jsonl and events-*.jsonl from ralph-orchestrator.
 
     Each iteration is recorded with its original times, and every event as a note. PATH is
-    the folder .ralph or one of these files. The sprint is completed if the loop completed.
+    the folder .ralph or one of these files. If the loop completed, the sprint is completed.
 
     Example: sprintlog import orchestrator .ralph
     """
@@ -197,11 +197,11 @@ def orchestrator(path: Path, **given: Any) -> None:
 @typed.argument("path", type=FILE, default=Path(".aiwg"))
 @_with_source
 def aiwg(path: Path, **given: Any) -> None:
-    """Import AIWG loops: their state, analytics and measurements.
+    """Import the state, analytics and measurements of AIWG loops.
 
     PATH is the folder .aiwg or one file. Each loop becomes a sprint; its iterations are
-    recorded with outcome, learnings and score. The sprint is completed if the loop's state
-    is completed.
+    recorded with their outcome, learnings and score. The sprint is completed if the loop's
+    state is completed.
 
     Example: sprintlog import aiwg .aiwg
     """
@@ -214,9 +214,9 @@ def aiwg(path: Path, **given: Any) -> None:
 @typed.argument("file", type=FILE, default=Path(".claude/ralph-loop.local.md"))
 @_with_source
 def ralph_loop(file: Path, **given: Any) -> None:
-    """Import the file of Claude Code's ralph-loop plugin while the loop runs.
+    """Import the state file of Claude Code's ralph-loop plugin while the loop is running.
 
-    Its prompt becomes the goal of a sprint, and each iteration begun is recorded. The
+    Its prompt becomes the goal of a sprint, and each started iteration is recorded. The
     plugin deletes its file when the loop ends.
 
     Example: sprintlog import ralph-loop .claude/ralph-loop.local.md

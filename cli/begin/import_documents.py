@@ -1,4 +1,4 @@
-"""Import of sprintlog's own formats: PROGRESS.yaml, progress.json and dated texts."""
+"""Import of sprintlog's own formats: PROGRESS.yaml, progress.json and dated text files."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -144,9 +144,9 @@ def _tell_kept(workspace: Workspace, what: str, kept: str | None) -> None:
 
 
 def summary(problems: list[list[str]]) -> list[str]:
-    """Return the rule violations found in several versions, each only once.
+    """Return the rule violations found in several versions, without duplicates.
 
-    For each place, only the problem in the newest version is returned.
+    If several versions have the same problem, the newest version's wording is returned.
     """
     newest: dict[str, str] = {}
     for found in problems:
@@ -166,14 +166,14 @@ def summary(problems: list[list[str]]) -> list[str]:
 
 
 def _place_of(problem: str) -> str:
-    """Return the subject and verb of a problem, without figures or values."""
+    """Return a problem's first two words: the subject and the verb."""
     return " ".join(problem.split(" ", 2)[:2])
 
 
 def take_journal(
     workspace: Workspace, file: Path, content: bytes, options: Options
 ) -> None:
-    """Import a progress.json or a text into the journal, and report differences."""
+    """Import a progress.json or a text file into the journal, and report differences."""
     run = Import("journal", file, options, workspace)
     content = within(JOURNAL_BYTES_MAX, content, file=str(file))
     is_document = content.lstrip()[:1] == b"{"
@@ -209,7 +209,7 @@ def take_journal(
 
 
 def _record_journal(run: Recording, file: Path, read: ReadJournal) -> tuple[int, list[str]]:
-    """Record all new entries, split into appends of at most the maximum size."""
+    """Record all new entries, split into appends that do not exceed the maximum size."""
     recorded = 0
     while True:
         ours = run.workspace.documents.current(JOURNAL)

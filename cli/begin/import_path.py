@@ -62,7 +62,7 @@ def recognise(path: Path) -> str:
 
 
 def in_folder(folder: Path) -> dict[tuple[str, Path], Path]:
-    """Map the kind and path of each record in a folder to the usual path that exists.
+    """Map the kind and path of each record in a folder to the first usual path that exists.
 
     If several files of a kind belong to one loop, the path of the record is its folder.
     """
@@ -76,7 +76,7 @@ def in_folder(folder: Path) -> dict[tuple[str, Path], Path]:
 
 
 def _of_document(content: bytes, name: str) -> str | None:
-    """Return the kind of a file that consists of one document, or None."""
+    """Return the kind of a file that contains a single document, or None."""
     if len(content) > WHOLE_MAX:
         return None
     if (found := json_of(content)) is None:
@@ -90,7 +90,7 @@ def _of_document(content: bytes, name: str) -> str | None:
 def _of_text(content: bytes, name: str) -> str | None:
     """Return the kind of a text file from its lines or, for a journal, its dated headings.
 
-    A file with the usual name of a checklist is a checklist, even if its headings have
+    A file with the usual name of a checklist is a checklist, even if its headings contain
     dates.
     """
     text = content.decode("utf-8", "replace")
@@ -129,7 +129,7 @@ def _of_line(line: dict[str, Any]) -> str | None:
 
 
 def command_of(group: click.Command, kind: str) -> click.Command:
-    """Return the command for a detected kind; raise an error if there is none."""
+    """Return the command for a detected kind; raise an error if it does not exist."""
     root = click.get_current_context().find_root()
     if kind == "log" and (store := typed.below(root, "store")) is not None:
         group, kind = store.command, "import"
@@ -175,7 +175,7 @@ Tools = dict[str, set[Path]]
 @with_actor
 @with_json
 def folder(folder: Path, as_json: bool, actor: str) -> None:
-    """Import all records of other tools in a folder and report the status of each.
+    """Import all records of other tools in a folder, and report the status of each record.
 
     A record is imported, known but not imported, or unknown. Installed importers from
     extensions are used as well. Links are not followed.
@@ -219,7 +219,7 @@ def folder(folder: Path, as_json: bool, actor: str) -> None:
 def _extensions(
     folder: Path, places: set[Path], left: list[NotTaken], given: dict[str, Any]
 ) -> Tools:
-    """Run the installed importers; the first that can read a place imports it."""
+    """Run the installed importers; the first that can read a path imports it."""
     tools: Tools = {}
     for extension in installed("importer"):
         try:
@@ -240,7 +240,7 @@ def _extensions(
 
 
 def _check_unread(places: set[Path], tools: Tools) -> None:
-    """Raise `RefusedError` if another importer has already read one of the places."""
+    """Raise `RefusedError` if another importer has already read one of the paths."""
     for name, read in tools.items():
         for place in sorted(places & read):
             raise RefusedError(f"{place}: already read by the importer {name}")

@@ -1,4 +1,4 @@
-"""The `sprintlog import prd` command: task lists as sprints, and progress.txt."""
+"""The `sprintlog import prd` command: import of task lists as sprints, and progress.txt."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -47,7 +47,7 @@ class ListsHistory(NamedTuple):
 
 
 def read_history(file: Path, *, of_git: bool) -> ListsHistory:
-    """Return the current version of a file, preceded by committed versions if `of_git`.
+    """Return a file's current version, preceded by its committed versions if `of_git`.
 
     A version without a task list is reported and skipped. Raise `NotFoundError` if no
     version has a task list. Unread parts of the newest version are reported as well.
@@ -80,7 +80,7 @@ def read_history(file: Path, *, of_git: bool) -> ListsHistory:
 
 
 def _is_same(older: bytes, newer: bytes) -> bool:
-    """Return whether two texts share an item; used to detect a renamed file."""
+    """Return whether two task lists share an item; used to detect a renamed file."""
     try:
         return bool(_texts(older) & _texts(newer))
     except InvalidInputError:
@@ -108,7 +108,7 @@ def take_prd(
     text: Path | None = None,
     sprint_dir: Path | None = None,
 ) -> None:
-    """Record a file's task lists and the adjacent entries, after reading both."""
+    """Record a file's task lists and the adjacent progress.txt, after reading both."""
     history = read_history(run.file, of_git=of_git)
     if history.is_cut:
         warn_of_cut(run.file)
@@ -144,9 +144,9 @@ def _beside(file: Path) -> Path | None:
 
 
 def _take_text(run: Recording, text: str) -> int:
-    """Import the text as `journal migrate` does; return the number of events.
+    """Import the text as `journal migrate` does; return the number of recorded events.
 
-    If another tool's file occupies the journal's place, only this part of the import fails.
+    If another tool's file is at the journal's path, only this part of the import fails.
     """
     try:
         return len(run.handle_on_journal(TakeText(text), {"text": text}).events)
@@ -157,7 +157,7 @@ def _take_text(run: Recording, text: str) -> int:
 
 
 def _features(run: Import, versions: Sequence[ListVersion]) -> Features:
-    """Return the versions of each sprint; there is one sprint per feature.
+    """Return the versions of each sprint; each feature is one sprint.
 
     Raise `RefusedError` if several features would share a sprint, or if the sprint exists
     but was not imported.
@@ -194,7 +194,7 @@ def _features(run: Import, versions: Sequence[ListVersion]) -> Features:
 def _names(
     one: TaskList, found: Features, file: Path, sprints: Collection[str]
 ) -> list[str]:
-    """Return the candidate sprint names for a list: known sprints, then its own name."""
+    """Return a list's candidate sprint names: known sprints, then the list's own name."""
     folder = folder_of(file)
     is_tagged = one.document is not None and "tag" in one.document
     names = [] if is_tagged else [*reversed(found)]
@@ -205,13 +205,13 @@ def _names(
 
 
 def _free(names: list[str]) -> Iterator[str]:
-    """Yield the names, then the last name with a number appended: 2, 3 and so on."""
+    """Yield the names, then the last name with the suffix 2, 3 and so on."""
     yield from names
     yield from (f"{names[-1]}-{number}" for number in count(2))
 
 
 def _newest(workspace: Workspace, name: str, found: Features) -> Data | None:
-    """Return the newest document of an imported sprint, or None if there is none."""
+    """Return the newest document of an imported sprint, or None if there is no document."""
     if name in found:
         return found[name][-1].tasks.document
     if name not in workspace.sprints() or not known_sources(workspace, name).every:
@@ -239,7 +239,7 @@ def _is_same_feature(older: Data, newer: Data) -> bool:
 def _record(
     run: Import, sprint_id: str, versions: list[ListVersion], place: Place | None
 ) -> int:
-    """Record the new versions of a sprint; return the number of events."""
+    """Record the new versions of a sprint; return the number of recorded events."""
     recorded = 0
     known = known_sources(run.workspace, sprint_id).in_force
     for source, tasks, at, committed_at in versions:
@@ -262,7 +262,7 @@ def _unread(parsed: Parsed, text_file: Path | None) -> list[Unread]:
 
 
 def leaf_texts(document: Data) -> set[str]:
-    """Return stable names for the leaves: unique titles, or else prompts."""
+    """Return stable names for the leaves: unique titles, otherwise prompts."""
     leaves = [node.data for node in Tree(document).leaves]
     titles = [first_of(one, "title").casefold() for one in leaves]
     times = Counter(titles)

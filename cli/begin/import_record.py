@@ -1,4 +1,4 @@
-"""Recording of imports: each document and fact once, at its own time."""
+"""Recording of imports: each document and fact is recorded once, with its own time."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -70,7 +70,7 @@ class Import(Recording):
             self.tell(", ".join(ids), dict(imported.found), recorded, imported.unread)
 
     def record(self, imported: Imported) -> int:
-        """Record all sprints of an import, or none; return the number of events."""
+        """Record all sprints of an import, or none; return the number of new events."""
         return sum(self._record(*one) for one in self._checked(imported))
 
     def check_name(self, found: Iterable[str]) -> None:
@@ -128,7 +128,7 @@ class Import(Recording):
     def _record(
         self, sprint: ImportedSprint, document: dict[str, Any] | None, facts: Sequence[Fact]
     ) -> int:
-        """Record the new content of a sprint; return the number of events."""
+        """Record a sprint's new content; return the number of recorded events."""
         recorded = 0
         if document is not None:
             digest = sha256(msgspec.json.encode(document, order="sorted")).hexdigest()
@@ -170,7 +170,7 @@ class Import(Recording):
         fact: str | None = None,
         is_observed: bool = True,
     ) -> Outcome:
-        """Append the events that `decide` returns; a `fact` is recorded only once."""
+        """Append the events that `decide` returns; the same `fact` is recorded once."""
         options = self.options.with_values(at=at)
         if fact is not None:
             digest = sha256(f"{sprint_id}\n{fact}".encode()).hexdigest()[:40]
@@ -187,7 +187,7 @@ class Import(Recording):
         *,
         kind: str | None = None,
     ) -> None:
-        """Print the source's contents, and save the parts that were not understood."""
+        """Print the source's contents, and save the parts that could not be read."""
         kept, kind = None, kind or self.kind
         if unread:
             lines = [line._asdict() for line in unread]
@@ -250,7 +250,7 @@ def _take_session(run: Import, known: KnownSessions, session: TranscriptRead) ->
 
 
 def read_with(extension: Extension, read: Any, path: Path) -> Imported:
-    """Return an importer's result; raise an error naming the importer if it is unusable."""
+    """Return an importer's result; if it is invalid, raise an error naming the importer."""
     if not path.exists():
         raise NotFoundError(f"{path}: there is no such file", file=str(path))
     with named(extension):

@@ -42,9 +42,9 @@ def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> N
     change. With --log, several machines share one log in PostgreSQL: the first machine
     creates it, the others join, and the local folder holds only data of this machine.
 
-    Then it searches for state files of loops, agents, tests and CI, and prints a suitable
-    command for each. On a terminal it asks; --yes imports each PROGRESS.yaml. It runs none
-    of the files found and follows no links.
+    The command then searches for the state files of loops, agents, tests and CI, and prints
+    a suitable command for each. On a terminal it asks; --yes imports each PROGRESS.yaml. It
+    runs none of the files found and follows no links.
 
     Examples: sprintlog init
 
@@ -94,7 +94,7 @@ def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> N
 
 
 def _address(typed_one: str | None) -> str | None:
-    """Return the log's server address, if given as an option or a setting."""
+    """Return the address of the log's server, if set by an option or a setting."""
     if typed_one is None:
         return settings.log_address()
     check_named(typed_one, field="--log")
@@ -111,7 +111,7 @@ def _made(location: Location, events: int) -> str:
 
 
 def _around(location: Location, start: Path) -> list[Offer]:
-    """Return suggestions for the work tree, with commands that can be typed here."""
+    """Return suggestions for the work tree, with commands to type in the current folder."""
     found = look(location.root, path=environment().get("PATH", ""))
     up = os.path.relpath(location.root, start)
     return offers(found, prefix="" if up == "." else f"{up}/")

@@ -83,8 +83,8 @@ def create(
 ) -> None:
     """Create a sprint from a compiled plan without any progress, or from a goal.
 
-    With neither, the sprint is for your own loop, like those that `wrap` creates, so that
-    you can set rules before the first run.
+    Without a plan or a goal, the sprint is for your own loop, like those that `wrap`
+    creates, and you can set rules before the first run.
 
     The plan is a YAML file that you write: `sprintlog help plan` shows an example. It can
     also be a PROGRESS.yaml. A goal needs no plan: steps are added during the work.
@@ -146,7 +146,7 @@ def _goal_fields(
     min_iterations: int | None,
     hooks: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Return the options for the goal and its hook tasks as document fields."""
+    """Return the options about the goal and its hook tasks as document fields."""
     if goal is not None and mode != "standard":
         return ralph_fields(
             goal,
@@ -260,7 +260,7 @@ def block(reason: str, **given: Any) -> None:
 def needs_human(
     reason: str, details: str | None, error: str | None, phase: str | None, **given: Any
 ) -> None:
-    """Wait for a person at a leaf.
+    """Wait for a person to resolve a problem at a leaf.
 
     Example: sprintlog sprint needs-human --reason 'which key?'
     """
@@ -280,8 +280,8 @@ def complete(
 ) -> None:
     """Complete the sprint once every leaf is completed or skipped.
 
-    It stays open while its goal is not reached or critical or high requests are undecided;
-    other requests stay pending in its operator queue.
+    The sprint stays open while its goal is not reached or critical or high requests are
+    undecided; other requests stay pending in its operator queue.
 
     Example: sprintlog sprint complete --summary 'merged'
     """
@@ -353,7 +353,7 @@ _NEXT_KEY = f",(?=(?:{'|'.join(_HOOK_KEYS)})=)"
 
 
 def hook_from(text: str) -> dict[str, Any]:
-    """Return the hook described by `id=…,workflow=…`; raise `click.UsageError` if invalid.
+    """Parse a hook given as `id=…,workflow=…`; raise `click.UsageError` if it is invalid.
 
     The value of `command=` or `prompt=` extends to the next key: a comma in it is part of
     the value unless a key and `=` follow.

@@ -1,7 +1,7 @@
-"""Suggestions for a work tree: commands that fit the files and programs found.
+"""Suggestions for a work tree: commands that match the files and programs found.
 
-Nothing found is run, links are not followed, and only the beginning of each file is
-read.
+Programs and files found are not run, links are not followed, and only the beginning of
+each file is read.
 """
 
 import os
@@ -86,7 +86,7 @@ def _sprints(top: int, folder: str) -> Iterator[str]:
 
 
 def _programs(names: Iterable[str], path: str, *, root: Path) -> Iterator[str]:
-    """Yield those of the named programs on a PATH that are outside the work tree."""
+    """Yield the named programs found on a PATH outside the work tree."""
     tree = root.resolve()
     folders = [one for one in path.split(os.pathsep) if os.path.isabs(one)]
     for name in names:
@@ -119,7 +119,7 @@ READ = {sign for sign, line in SIGNS.items() if line}
 
 
 def offers(found: Surroundings, *, prefix: str = "") -> list[Offer]:
-    """Return suggested commands; `prefix` leads from the current folder to the root."""
+    """Return suggested commands; `prefix` is the path from this folder to the root."""
     there = (*_documents(found, prefix), *_stated(found, prefix, "state"))
     there += (*_loops(found, prefix), *_agents(found))
     return [*there, *_stated(found, prefix, "tests", "ci")]
@@ -139,7 +139,7 @@ def _documents(found: Surroundings, prefix: str) -> Iterator[Offer]:
 
 
 def _stated(found: Surroundings, prefix: str, *kinds: str) -> Iterator[Offer]:
-    """Yield the offers of the given kinds in the table, each for its first match."""
+    """Yield an offer for the first match of each table row of the given kinds."""
     for one in (one for one in OFFERS if one["kind"] in kinds):
         there = found.files | (found.folders if one["kind"] == "ci" else set())
         for sign, line in one["signs"].items():
@@ -165,7 +165,7 @@ def _loops(found: Surroundings, prefix: str) -> Iterator[Offer]:
 
 
 def _agents(found: Surroundings) -> Iterator[Offer]:
-    """Yield an offer for each agent; agents with files in the tree come first."""
+    """Yield an offer for each agent, starting with agents that have files in the tree."""
     there = found.files | found.folders
     signs = {name: sorted(there & {*signs}) for name, (_, signs) in AGENTS.items()}
     for name in sorted(AGENTS, key=lambda name: not signs[name]):

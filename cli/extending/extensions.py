@@ -63,7 +63,7 @@ def command() -> None:
 @typed.option("--kind", type=KIND, help="Only extensions of this kind.")
 @with_json
 def list_(kind: str | None, as_json: bool) -> None:
-    """List all extensions, and all programs that act as commands, without running any.
+    """List all extensions and all programs that act as commands, without running any.
 
     Example: sprintlog extensions list --kind event
     """

@@ -1,4 +1,4 @@
-"""Test kits for extension authors: the requirements for each kind of extension."""
+"""Test kits for extension authors, which check the requirements of each extension kind."""
 
 import copy
 import json
@@ -49,7 +49,7 @@ FIRST_SECOND = 1_768_467_600
 
 
 def must(is_so: bool, rule: str) -> None:
-    """Raise `AssertionError` with the violated rule unless a condition holds."""
+    """Raise `AssertionError` with the violated rule unless the condition is true."""
     if not is_so:
         raise AssertionError(rule)
 
@@ -199,8 +199,8 @@ def check_projection(
 ) -> Any:
     """Test a projection on a small sprint with a rollback and its undo.
 
-    `events` are the types and data of extension events for the sprint. Return the result of
-    the projection. Raise `AssertionError` naming the violated rule.
+    `events` are the types and data of extension events for the sprint. Return the
+    projection's result. Raise `AssertionError` naming the violated rule.
     """
     reading_of(_ENDS, made)
     with workspace() as log:
@@ -287,7 +287,7 @@ def check_agent(
 ) -> Answer:
     """Test a decoder with its agent's output; return the decoded answer.
 
-    `others` are messages from another agent. Raise `AssertionError` naming the violated
+    `others` are messages of another agent. Raise `AssertionError` naming the violated
     rule.
     """
     for message in (*STRANGE, *others):

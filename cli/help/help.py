@@ -23,12 +23,12 @@ class Section(NamedTuple):
 
     @property
     def commands(self) -> dict[str, str]:
-        """Return all commands; empty for a page about options or terms."""
+        """Return all commands; a page about options or terms has none."""
         return {**self.first, **self.more}
 
 
 def _sections() -> dict[str, Section]:
-    """Return the sections in the table; commands indented by 4 spaces are in `more`."""
+    """Return the sections in the table; commands indented by 4 spaces go into `more`."""
     found = {}
     for block in PAGES.with_name("sections.txt").read_text(encoding="utf-8").split("\n\n"):
         head, *rows = block.strip().split("\n")
@@ -52,12 +52,12 @@ ALSO = {"setup": "set-up", "back": "go-back", "start": "plan", "events": "script
 
 
 def page(section: str) -> str:
-    """Return the text of a section, in which lines that begin with `$` are examples."""
+    """Return the text of a section, in which lines starting with `$` are examples."""
     return (PAGES / f"{section}.txt").read_text(encoding="utf-8")
 
 
 def write_first(context: click.Context, formatter: click.HelpFormatter) -> None:
-    """Write the first screen: common commands with their summaries, by section."""
+    """Write the first screen: the common commands with their summaries, by section."""
     command = context.command
     usage = " ".join(["Usage: sprintlog", *command.collect_usage_pieces(context)])
     options = ", ".join("/".join(x.opts) for x in command.get_params(context))
@@ -147,7 +147,7 @@ def command(words: tuple[str, ...], is_whole: bool) -> None:
 
 
 def _named(root: click.Context, words: Sequence[str]) -> click.Context:
-    """Return the context of a command; raise `typed.UnknownWordError` if it is unknown."""
+    """Return a command's context; raise `typed.UnknownWordError` for an unknown command."""
     context, left = root, [*words]
     while left:
         group = context.command

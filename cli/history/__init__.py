@@ -1,1 +1,1 @@
-"""Commands in the What happened section."""
+"""Commands in the "What happened" section."""

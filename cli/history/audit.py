@@ -40,7 +40,7 @@ COLUMNS = (
 def command(
     kinds: tuple[str, ...], markdown: bool, as_csv: bool, reading: ReadOptions
 ) -> None:
-    """List the decisions in a sprint: who, when, on what evidence, with what effect.
+    """List the decisions in a sprint: who, when, on what evidence, and with what effect.
 
     Decisions are gates, rollbacks, external edits, stops, skips, blocks and continuations
     by people, injections, and decisions on requests, goals and iterations.
@@ -97,7 +97,7 @@ def _lines(decision: Decision) -> Sequence[str]:
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> list[str]:
-    """Return rows as the lines of a Markdown table, with each text formatted as code."""
+    """Return rows as the lines of a Markdown table, with each string formatted as code."""
     lines = [line(columns), line(["---"] * len(columns))]
     return [*lines, *(line([_cell(value) for value in row]) for row in rows)]
 

@@ -1,4 +1,4 @@
-"""The `sprintlog why FIELD` command: the event that set a field in a state file."""
+"""The `sprintlog why FIELD` command: the event that last set a field in a state file."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -40,11 +40,11 @@ def command(
     sprint_id: str | None,
     as_json: bool,
 ) -> None:
-    """Compare the plan at two points; without TO, one point and now.
+    """Compare the plan at two points; without TO, at FROM and now.
 
-    For a goal loop, the files of the work tree are compared if both points are iterations
-    with snapshots; without FROM, the last two such iterations. --file compares a state
-    file.
+    For a goal loop, the work tree's files are compared if both points are iterations with
+    snapshots; without FROM, the last two such iterations are compared. --file compares a
+    state file.
 
     A point is position:N, version:N, iter:N, best, start, a time or '2h ago'; SPRINT@POINT
     is a point of another sprint, and SPRINT@ its current state. The output has one line per
@@ -103,6 +103,6 @@ def _files_of(sprint: Sprint, old: str | None, new: str | None) -> tuple[str, st
 
 
 def _toned(line: str) -> Ready:
-    """Return a line of a unified diff, coloured by the kind of change."""
+    """Return a line of a unified diff, coloured according to the kind of change."""
     tones = {"+": GOOD, "-": BAD, "@": QUIET}
     return Ready(coloured(visible(line), tones.get(line[:1])))

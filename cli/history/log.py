@@ -1,4 +1,4 @@
-"""The `sprintlog log` command: the events, one per line."""
+"""The `sprintlog log` command: events, one per line."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -170,7 +170,7 @@ def _is_filtered() -> bool:
 
 
 def _tell_others(workspace: Workspace, stream: str, head: int, shown: int | None) -> None:
-    """Print the number of events not shown, including those in other streams."""
+    """Print the number of events not shown, including events in other streams."""
     others = head - (workspace.log.version(stream) if shown is None else shown)
     if others > 0:
         note(f"{counted(others, 'event')} not shown: `sprintlog log --all`")
@@ -222,7 +222,7 @@ def print_events(events: Iterable[RecordedEvent]) -> None:
 
 
 class _Lines:
-    """Prints events in columns, whose widths never shrink."""
+    """Prints events in columns that never become narrower."""
 
     def __init__(
         self, say: Say, *, of_log: bool, oneline: bool, full: bool, folds: bool
@@ -244,7 +244,7 @@ class _Lines:
         print_text(*self._table.lines(map(self._line, shown)))
 
     def print_rest(self) -> None:
-        """Print a hint on how to see the full texts if any were cut."""
+        """Print a hint on how to see the full texts if any were truncated."""
         if self._table.is_cut:
             note("cut to fit: use `sprintlog log -v` or `sprintlog show event N`")
 
@@ -267,7 +267,7 @@ class _Lines:
 
 
 def _toned(event: RecordedEvent, text: str) -> Toned:
-    """Return the text of an event, coloured by its meaning."""
+    """Return the text of an event, coloured according to its meaning."""
     words = event.type.rpartition("-")[2]
     tone = BAD if words in ("failed", "blocked", "interrupted") else None
     return Toned(text, ATTENTION if event.type in _TO_LOOK_AT else tone)

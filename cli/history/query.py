@@ -48,9 +48,9 @@ def command(
 ) -> None:
     """Run a SELECT on events, sprints, phases, gates, iterations and decisions.
 
-    It updates query.db in the log's folder, which any SQLite tool can open, and reads from
-    it. The query cannot change the log. If SQL is -, the query is read from stdin. --json
-    prints one line per row: an object with the columns.
+    The command updates query.db in the log's folder, which any SQLite tool can open, and
+    reads from it. The query cannot change the log. If SQL is -, the query is read from
+    stdin. --json prints one line per row: an object with the columns.
 
     Examples: sprintlog query 'SELECT type, count(*) FROM v_events GROUP BY type'
 
@@ -119,7 +119,7 @@ def _print_json(found: QueryAnswer) -> None:
 
 
 def _told_apart(columns: Sequence[str]) -> list[str]:
-    """Return the column names, with duplicates made unique."""
+    """Return the column names, modified so that none occurs twice."""
     names: list[str] = []
     for column in columns:
         name, number = column, 1

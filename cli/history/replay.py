@@ -1,4 +1,4 @@
-"""The `sprintlog replay` command: a sprint's history with the changes at each event."""
+"""The `sprintlog replay` command: the changes made by each event of a sprint."""
 
 from collections.abc import Iterator
 

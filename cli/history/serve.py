@@ -70,9 +70,10 @@ def command(
 ) -> None:
     """Serve a live view of the sprints to a browser.
 
-    It prints an address with a token, which the browser then stores in a cookie. Access
-    without the token is denied, and the page is read-only without --write. It requires the
-    extra `web`. Ctrl-C stops the server; open pages reconnect when it is started again.
+    The command prints an address with a token, which the browser then stores in a cookie.
+    Access without the token is denied, and the page is read-only without --write. The
+    command requires the extra `web`. Ctrl-C stops the server; open pages reconnect when it
+    is started again.
 
     Examples: sprintlog serve
 

@@ -24,7 +24,7 @@ class _Shown(typed.TypedGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command named by the first word."""
+        """Return the command specified by the first word."""
         name, _, number = args[0].rpartition(":") if args else ("", "", "")
         if name in ("", "iter") and number.isascii() and number.isdecimal():
             args = ["iteration" if name else "event", number, *args[1:]]
@@ -47,7 +47,7 @@ def command() -> None:
 @command.command()
 @with_reading
 def progress(reading: ReadOptions) -> None:
-    """Print PROGRESS.yaml, byte for byte.
+    """Print PROGRESS.yaml byte for byte.
 
     Example: sprintlog show progress --at iter:3
     """
@@ -62,7 +62,7 @@ def progress(reading: ReadOptions) -> None:
 @with_point
 @with_json
 def journal(at: str | None, as_json: bool) -> None:
-    """Print progress.json, byte for byte.
+    """Print progress.json byte for byte.
 
     Example: sprintlog show journal --at '2h ago'
     """
@@ -103,7 +103,7 @@ def event(position: int, as_json: bool) -> None:
 
 
 def _field(name: str, value: str) -> list[str]:
-    """Return the lines of an event's field; on a terminal, objects have a line per key."""
+    """Return an event field's lines; on a terminal, objects have one line per key."""
     indent = " " * (len(name) + 2)
     if terminal().width is None or not value.startswith("{"):
         return wrapped(f"{name}  {value}", indent=indent)

@@ -40,18 +40,18 @@ def command(
 ) -> None:
     """Explain a line of a file, or a field of a state file: who, when and why.
 
-    For FILE:LINE: the iteration, session, prompt, gates and approval that produced the
-    line. It uses the snapshots of iterations, so the line need not be committed, and
+    For FILE:LINE, it shows the iteration, session, prompt, gates and approval that produced
+    the line. It uses the snapshots of iterations, so the line need not be committed, and
     follows renames and rollbacks. Without snapshots it uses commits made during an
     iteration, or with a trailer `Sprintlog-Iteration: NUMBER`. A line of PROGRESS.yaml is
-    explained as its field.
+    explained like its field.
 
-    For FIELD: the last event that changed the field, and the previous value. For a rollback
-    also the event whose value was restored; for an agent's event also its session, which
-    `sprintlog log --session` lists. FIELD is a path such as phases[ID].status,
-    phases[0].steps[1].prompt, stats.elapsed or operator-queue[req-1].status, or a JSON
-    Pointer. Put keys with . [ ] : or quotes in brackets and double quotes:
-    phases["a.b"].status
+    For FIELD, it shows the last event that changed the field, and the previous value; for a
+    rollback, also the event whose value was restored; for an agent's event, also its
+    session, which `sprintlog log --session` lists. FIELD is a path such as
+    phases[ID].status, phases[0].steps[1].prompt, stats.elapsed or
+    operator-queue[req-1].status, or a JSON Pointer. Put keys with . [ ] : or quotes in
+    brackets and double quotes: phases["a.b"].status
 
     Examples: sprintlog why src/login.py:12
 

@@ -1,1 +1,1 @@
-"""The `hook` command, which agents start for every tool call."""
+"""The `hook` command, which agents run for every tool call."""

@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> None:
     """Record a hook's input and exit; return only if click must print the help.
 
     A hook command without an agent is not an error: some agents stop if a hook exits with
-    2.
+    status 2.
     """
     agent = next(iter(arguments), "")
     is_named = agent != "" and not agent.startswith("-")
@@ -118,8 +118,8 @@ def _log_place() -> tuple[Path, str | None, bool] | None:
 def _input() -> bytes:
     """Return the first bytes of the input, and discard the rest.
 
-    The writer would fail if the rest were not read. An input that is not closed ends when
-    no data arrives for a while.
+    The writer would fail if the rest were not read. If the input is not closed, reading
+    stops when no data has arrived for a while.
     """
     # Imported here: nothing else in a hook requires it.
     from select import select

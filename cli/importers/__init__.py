@@ -1,1 +1,1 @@
-"""Importers, which convert other loops' files, field by field, into plans and facts."""
+"""Importers, which convert other loops' files field by field into plans and facts."""

@@ -26,7 +26,7 @@ _SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def read_aiwg(path: Path) -> list[Imported]:
-    """Return the loops in a folder, or in a single file.
+    """Return the loops in a folder or in a single file.
 
     Raise `NotFoundError` if there is no such file, or `InvalidInputError` naming the
     invalid file and field.

@@ -1,7 +1,7 @@
 """The facts of an AIWG loop, from its state, analytics and measurements.
 
 The state has no times for iterations. They are computed from the loop's start and the
-iterations' durations, unless the analytics or a measurement state when an iteration
+iterations' durations, unless the analytics or a measurement specifies when an iteration
 ended.
 """
 
@@ -45,7 +45,7 @@ class Run(Struct, rename="camel"):
 
 
 class LoopState(Struct, rename="camel"):
-    """A session-state.json, or a state.json if there are several loops."""
+    """A session-state.json file, or a state.json file if there are several loops."""
 
     loop_id: Identity
     objective: str | None = None
@@ -112,7 +112,7 @@ _WENT_WRONG = ("failed", "crashed", "error")
 
 
 class LoopIteration:
-    """All data about an iteration in the files; a number of 0 means missing data."""
+    """All data about an iteration in the files; the number 0 means missing data."""
 
     def __init__(self) -> None:
         self.run = Run(0)
@@ -122,7 +122,7 @@ class LoopIteration:
 
     @property
     def at(self) -> str | None:
-        """Return the time at which the iteration ended, if stated."""
+        """Return the time at which the iteration ended, or None if it is not known."""
         return self.analysis.timestamp or self.measurement.timestamp
 
     def took(self) -> int | None:
@@ -132,7 +132,7 @@ class LoopIteration:
         return None if took is None else round(took)
 
     def times(self, before: str | None) -> tuple[str | None, str | None]:
-        """Return the start and end times, given the end of the previous iteration."""
+        """Return the start and end times, based on the end of the previous iteration."""
         took, ended = self.took() or 0, self.at
         if ended is None:
             return before, before and _later(before, took)
@@ -142,7 +142,7 @@ class LoopIteration:
         return began, ended
 
     def figures(self) -> Data:
-        """Return the figures of the agent run."""
+        """Return the agent run's figures."""
         run, code = self.run, self.run.exit_code
         went_well = code in (None, 0) and run.status in (None, *_WENT_WELL)
         return {
@@ -155,7 +155,7 @@ class LoopIteration:
         }
 
     def texts(self) -> list[str]:
-        """Return the facts that have no corresponding field, as texts."""
+        """Return, as sentences, the facts that have no corresponding field."""
         run, analysed = self.run, self.analysis
         learned = [*(run.learnings or []), *(analysed.reflections or [])]
         said = [_short(f"learned: {text}") for text in dict.fromkeys(learned) if text]
@@ -325,7 +325,7 @@ def _short(text: str) -> str:
 
 
 def _time(text: str | None, source: ForeignFile, field: str) -> str | None:
-    """Return a time in the log's format; raise `InvalidInputError` for other text."""
+    """Return a time in the log's format; raise `InvalidInputError` for an invalid time."""
     return None if text is None else source.time(text, field)
 
 
@@ -334,7 +334,7 @@ def _text_of(moment: datetime) -> str:
 
 
 def _later(text: str, milliseconds: int) -> str:
-    """Return the time `milliseconds` after another time, limited to the year 9999."""
+    """Return the time that is `milliseconds` later, limited to the year 9999."""
     try:
         return _text_of(parse_time(text) + timedelta(milliseconds=milliseconds))
     except OverflowError:

@@ -82,7 +82,7 @@ def read_checklist(path: Path) -> Imported:
 
 
 def _free(text: str, siblings: Any, *, slug: bool = True) -> str:
-    """Return an id derived from a text that is unique among the siblings."""
+    """Return an id that is derived from a text and unique among the siblings."""
     digest = sha256(text.encode()).hexdigest()[:8]
     name = name_from(text.encode("ascii", "ignore").decode(), digest) if slug else text
     taken = {one["id"] for one in siblings}
@@ -90,7 +90,7 @@ def _free(text: str, siblings: Any, *, slug: bool = True) -> str:
 
 
 def read_state(path: Path) -> Imported:
-    """Return the phases in GSD's STATE.md, with those completed and the current phase."""
+    """Return the phases in GSD's STATE.md with their statuses."""
     text = _text_of(path)
     front = _FRONT.match(text)
     stated: Any = ForeignFile(path).yaml(front[1]) if front else {}
@@ -121,7 +121,7 @@ def read_state(path: Path) -> Imported:
 
 
 def _number(given: object) -> int | None:
-    """Return a non-negative integer given as a number or as digits, else None."""
+    """Return a non-negative integer given as a number or as digits, otherwise None."""
     digits = str(given) if isinstance(given, int | str) else ""
     return int(digits) if re.fullmatch(r"[0-9]{1,6}", digits) else None
 
@@ -195,7 +195,7 @@ def _chat(began: str, at: str, chat: str) -> Iteration:
 
 
 def _amount(stated: str | None) -> float | None:
-    """Return an amount in aider's notation, such as 310, 2.4k or 12k, else None."""
+    """Return an amount in aider's notation, such as 310, 2.4k or 12k, otherwise None."""
     factor = {"k": 1_000, "M": 1_000_000}.get((stated or "")[-1:], 1)
     try:
         found = float((stated or "").rstrip("kM").replace(",", "")) * factor
@@ -210,7 +210,7 @@ def _count(stated: str | None) -> int | None:
 
 
 def folder_of(file: Path) -> str:
-    """Return the name of the project that a file belongs to; tool folders are skipped."""
+    """Return the name of the project that a file belongs to, ignoring folders of tools."""
     names = (folder.name for folder in file.resolve().parents)
     return next((x for x in names if x not in _OF_TOOLS and not x.startswith(".")), "")
 

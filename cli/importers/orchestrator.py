@@ -30,10 +30,10 @@ _SAID = {"loop_resumed", "event_published"}
 
 
 def read_orchestrator(path: Path) -> Imported:
-    """Return the loop of a folder, or of one of its files.
+    """Return the loop in a folder, or the loop of one file.
 
     Raise `NotFoundError` if neither file exists, or `InvalidInputError` for a file in which
-    no line is understood.
+    no line can be read.
     """
     reading = _Reading()
     files = _files(path)
@@ -55,7 +55,7 @@ def _files(path: Path) -> list[Path]:
 
 
 class _Reading:
-    """The lines understood so far."""
+    """The lines read so far."""
 
     def __init__(self) -> None:
         self.loop = ImportedLoop()
@@ -66,7 +66,7 @@ class _Reading:
         self._found: Counter[str] = Counter()
 
     def take(self, source: ForeignFile) -> None:
-        """Add the lines of a file; raise `InvalidInputError` if none is understood."""
+        """Add the lines of a file; raise `InvalidInputError` if no line can be read."""
         is_history = not source.file.name.startswith("events")
         objects, unread = source.lines()
         understood = 0
@@ -91,7 +91,7 @@ class _Reading:
         self.unread += sorted(unread, key=lambda one: one.line)
 
     def ended(self, file: Path) -> Imported:
-        """Return the imported sprint with its facts in order of time."""
+        """Return the imported sprint with its facts in chronological order."""
         folder = file.resolve().parent
         top = folder.parent if folder.name.startswith(".") else folder
         self.loop.sort()
@@ -102,7 +102,7 @@ class _Reading:
         return Imported([sprint], found, self.unread)
 
     def _key(self, line: Data) -> str:
-        """Return a unique key for a line: its digest and the number of its repetitions."""
+        """Return a unique key for a line: its digest and its occurrence number."""
         digest = sha256(msgspec.json.encode(line, order="sorted")).digest()
         self._seen[digest] += 1
         return f"{digest.hex()}:{self._seen[digest]}"

@@ -32,10 +32,10 @@ _KEYS = (
 
 
 def read_ralph_loop(file: Path) -> Imported:
-    """Return the loop that a file describes.
+    """Return the loop described by a file.
 
     Raise `InvalidInputError` naming the invalid field. The file does not state when later
-    iterations began; they are dated by its last modification.
+    iterations began, so the file's modification time is used.
     """
     text = read_text(file)
     parts = _PARTS.match(text.replace("\r\n", "\n"))
@@ -63,7 +63,7 @@ def read_ralph_loop(file: Path) -> Imported:
 
 
 def _pairs(front: str, file: Path) -> tuple[dict[str, str], list[Unread]]:
-    """Return the front matter as a mapping, and the lines without a known key."""
+    """Return the front matter as a mapping, and the lines that have no known key."""
     said: dict[str, str] = {}
     unread = []
     for number, line in enumerate(front.split("\n"), start=2):
@@ -84,7 +84,7 @@ class _Said:
         self._file = str(file)
 
     def text(self, name: str) -> str | None:
-        """Return the value of a key as text; None if the key is missing or `null`."""
+        """Return the value of a key as text, or None if the key is missing or `null`."""
         value = self._said.get(name, "").strip()
         if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
             return value[1:-1] or None
@@ -109,7 +109,7 @@ class _Said:
         return ForeignFile.normalised(value, file=self._file, field=name)
 
     def flag(self, name: str) -> bool | None:
-        """Return the value of a Boolean key; None if the key is missing."""
+        """Return the value of a Boolean key, or None if the key is missing."""
         value = self.text(name)
         if value not in (None, "true", "false"):
             problem = "must be true or false"

@@ -1,6 +1,6 @@
 """Reader for JSON task lists: prd.json, feature_list.json, Task Master's tasks.json etc.
 
-`task_lists.toml` describes every supported format. An item becomes a phase, its subtasks
+`task_lists.toml` describes every supported format. Items become phases, and their subtasks
 become steps. Unknown keys stay on the phase; keys with a different meaning in sprintlog
 are prefixed.
 """
@@ -81,7 +81,7 @@ def read_task_lists(content: bytes, *, file: str) -> TaskFile:
 
 
 def is_task_file(given: object) -> bool:
-    """Return whether a JSON value is a task list that is empty or states what is done."""
+    """Return whether a JSON value is an empty task list or one that states what is done."""
     return any(
         any(map(_states, items)) if items else one in SHAPES[:4]
         for _, _, (one, items) in _lists(given)
@@ -92,7 +92,7 @@ Listed = tuple[ListShape, list[Any]]
 
 
 def _lists(given: object) -> Iterator[tuple[str, Data, Listed]]:
-    """Yield each list with its tag and the mapping that contains it."""
+    """Yield each task list with its tag and the mapping that contains it."""
     if found := _listed(given):
         yield "", given if isinstance(given, dict) and found[0].key else {}, found
     elif isinstance(given, dict):
@@ -102,7 +102,7 @@ def _lists(given: object) -> Iterator[tuple[str, Data, Listed]]:
 
 
 def _listed(given: object) -> Listed | None:
-    """Return the first list that states what is done, else the first with named items."""
+    """Return the first list that states what is done, or else one with named items."""
     plain: Listed | None = None
     for one in SHAPES:
         value = given.get(one.key) if one.key and isinstance(given, dict) else given
@@ -119,7 +119,7 @@ def _listed(given: object) -> Listed | None:
 
 
 def _items(value: object, *, is_whole: bool = False) -> list[Any] | None:
-    """Return the items of a list, or of a mapping keyed by id."""
+    """Return the items of a list, or the items of a mapping whose keys are ids."""
     if isinstance(value, list) and (not value or isinstance(value[0], dict)):
         return value
     if not isinstance(value, dict) or len(value) < (WHOLE_MIN if is_whole else 1):
@@ -133,7 +133,7 @@ def _items(value: object, *, is_whole: bool = False) -> list[Any] | None:
 
 
 def _states(item: object, level: int = 0) -> bool:
-    """Return whether an item, or an item below it, states whether it is done."""
+    """Return whether an item or one of its descendants states whether it is done."""
     if not isinstance(item, dict):
         return False
     has_flag = any(isinstance(item.get(key), bool) for key in FIELDS["flag"])
@@ -146,17 +146,17 @@ def _states(item: object, level: int = 0) -> bool:
 
 
 def _below(item: Data, level: int) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the non-empty lists of an item's children with their keys."""
+    """Yield the key and the items of each non-empty list of an item's children."""
     for key in FIELDS["children"] if level + 1 < len(CHILDREN) else ():
         if below := _items(item.get(key)):
             yield key, below
 
 
 def _children(item: Data, level: int) -> tuple[str, list[Any]]:
-    """Return the key and list of an item's children.
+    """Return the key and the list of an item's children.
 
-    The children must state whether they are done. If the item itself does not, it is enough
-    that they have names.
+    The children must state whether they are done. If the item itself does not state it,
+    named children are sufficient.
     """
     for key, below in _below(item, level):
         if any(_states(one, level + 1) for one in below):
@@ -171,7 +171,7 @@ def _is_named(item: object) -> bool:
 
 
 def first_of(item: object, *fields: str) -> str:
-    """Return the first text or number found under the given fields, else an empty text."""
+    """Return the first text or number in the given fields, or else an empty string."""
     for key in (key for field in fields for key in FIELDS[field]):
         value = item.get(key) if isinstance(item, dict) else None
         is_text = isinstance(value, str | int | float) and not isinstance(value, bool)
@@ -281,7 +281,7 @@ class _Reading:
 
 
 def _kept(own: Data, taken: set[str]) -> Data:
-    """Return a mapping with its reserved keys prefixed."""
+    """Return a mapping in which reserved keys have a prefix."""
     prefixed = {key for key in own if key in taken and (key, type(own[key])) != _SUMMARY}
     return {f"{_PREFIX}{k}" if k in prefixed else k: v for k, v in own.items()}
 

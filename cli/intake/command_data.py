@@ -29,7 +29,7 @@ _NODES = {"inject-phases": "phases", "inject-steps": "steps", "approve-request":
 
 
 class RecordedData(NamedTuple):
-    """The answer to recorded data, and the stream whose state file must be updated."""
+    """The answer for recorded data, and the stream whose state file must be updated."""
 
     answer: Answered
     stream: str
@@ -74,7 +74,7 @@ def append_event(
 def handle_event(
     workspace: Workspace, line: Data, *, sprint_id: str | None, **envelope: Unpack[Envelope]
 ) -> Outcome | Handled[Any]:
-    """Do what `append_event` does; return the outcome and the state."""
+    """Do the work of `append_event`, and return the outcome and the state."""
     if not isinstance(line.get("type"), str):
         raise RefusedError("type: is missing or not text", field="type")
     observed = line.get("observed", False)
@@ -149,7 +149,7 @@ def _append_to_journal(
 
 
 def _add_digest(envelope: Envelope, type_: str, data: object, *, to: str) -> None:
-    """Add the digest of the request that an idempotency key identifies."""
+    """Add a digest of the request that the idempotency key identifies."""
     if envelope.get("key") is not None:
         stands_for = {"type": type_, "data": data, "to": to}
         envelope["key_digest"] = digest_of("append", stands_for)
@@ -199,7 +199,7 @@ def command_of(data: dict[str, Any]) -> Command:
 
 
 def _unknown(given: object, made: object, path: str) -> Iterator[str]:
-    """Yield the paths of fields in the data that the struct does not have."""
+    """Yield the paths of fields that exist in the data but not in the struct."""
     if isinstance(made, Struct) and isinstance(given, dict):
         names = dict(
             zip(made.__struct_encode_fields__, made.__struct_fields__, strict=True)
@@ -216,7 +216,7 @@ def _unknown(given: object, made: object, path: str) -> Iterator[str]:
 
 
 def _check(content: Any, kind: str, *, file: str) -> None:
-    """Raise `InvalidInputError` for content that is invalid or has no YAML form."""
+    """Raise `InvalidInputError` for content that is invalid or not expressible as YAML."""
     # Imported here: most commands and events contain no document.
     from sprintlog.projections.state_files.yaml.writer import dump
 

@@ -1,4 +1,4 @@
-"""Read a SPRINT.yaml and the workflows it names, and compile them.
+"""Read a SPRINT.yaml and the workflows it references, and compile them.
 
 This is also the entry point for programs: `compile_files(Path("SPRINT.yaml"))` returns
 the plan that `create_sprint` accepts, or raises one error with all problems.
@@ -57,7 +57,7 @@ class CompiledFiles(NamedTuple):
 
 
 class DefinitionError(InvalidInputError):
-    """A definition that does not compile; `problems` contains all its errors."""
+    """A definition that does not compile; `problems` contains all errors found in it."""
 
     def __init__(self, problems: list[Problem]) -> None:
         first = next(problem for problem in problems if not problem.is_warning)
@@ -92,9 +92,9 @@ def compile_files(
     sprint_id: str | None = None,
     is_strict: bool = False,
 ) -> CompiledFiles:
-    """Compile a SPRINT.yaml, or the one in a folder, with the workflows it names.
+    """Compile a SPRINT.yaml, or the one in a folder, with the workflows it references.
 
-    Workflows are looked up in `workflows`, else in the nearest `.claude/workflows` in or
+    Workflows are looked up in `workflows`, or else in the nearest `.claude/workflows` in or
     above the folder of SPRINT.yaml. Unknown keys are warnings, or errors if `is_strict`.
     Raise `NotFoundError` if there is no SPRINT.yaml, or `DefinitionError` with every
     problem in every file.
@@ -106,7 +106,7 @@ def compile_files(
 
 
 def _in_folder(folder: Path) -> Path:
-    """Return the folder's SPRINT.yaml, or its SPRINT-001.yaml etc. if there is only one."""
+    """Return the folder's SPRINT.yaml, or its only numbered file like SPRINT-001.yaml."""
     named = folder / SPRINT
     numbered = sorted(folder.glob("SPRINT-*.yaml"))
     return named if named.exists() or len(numbered) != 1 else numbered[0]
@@ -118,7 +118,7 @@ def compile_workflow(
     """Compile a single workflow that will be injected into a running sprint.
 
     Workflows are looked up as in `compile_files`, from the current folder upwards. There
-    are no items, so none of its phases may iterate.
+    are no items, so none of the workflow's phases may iterate.
     """
     definition = ReadFile(Path(ALONE), msgspec.json.encode({"workflow": name}))
     try:
@@ -170,7 +170,7 @@ def _compiled(
 
 
 def nearest_workflows(file: Path) -> Path | None:
-    """Return the nearest `.claude/workflows` above a file, relative if the file is."""
+    """Return the nearest `.claude/workflows` above a file; relative if the file is."""
     for above in file.absolute().parents:
         if (folder := above / WORKFLOWS).is_dir():
             return folder if file.is_absolute() else Path(os.path.relpath(folder))
@@ -219,7 +219,7 @@ class _Files:
         return definition
 
     def check_keys(self) -> None:
-        """Report unknown keys as problems, except item keys that templates use."""
+        """Report unknown keys as problems, except for item keys that templates use."""
         named = {
             name for _, definition in self._taken for name in names_in(definition.data)
         }
@@ -229,7 +229,7 @@ class _Files:
             self._problems += [one._replace(is_strict=self._is_strict) for one in found]
 
     def follow(self, sprint: Definition) -> None:
-        """Read every workflow that the sprint references, directly or indirectly."""
+        """Read every workflow that the sprint references directly or indirectly."""
         wanted = deque(reference.name for reference in sprint_references(sprint.data))
         # Terminates because each file is read only once.
         while wanted:
@@ -246,7 +246,7 @@ class _Files:
         return sorted({file.stem for file in files if file.suffix in ENDINGS})
 
     def located(self, problems: list[Problem]) -> list[Problem]:
-        """Return all problems with their lines, sorted by file and line."""
+        """Return all problems with their line numbers, sorted by file and line."""
         once: dict[object, Problem] = {}
         for one in (*self._problems, *problems):
             # A structural problem may be found again when references are resolved.

@@ -1,7 +1,7 @@
 """SPRINT.yaml and workflows as users write them; the source of their JSON Schema.
 
 Only the structure is defined here; the compiler checks all other rules. Unknown keys are
-allowed; templates can use those of an item.
+allowed, and templates can use an item's unknown keys.
 """
 
 from typing import Annotated, Any, ClassVar
@@ -63,7 +63,7 @@ class ItemDefinition(Open):
 
 
 class Retry(BaseModel):
-    """The failures to retry, the maximum number of attempts and the delays."""
+    """Which failures are retried, how often, and after which delays."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 

@@ -1,4 +1,4 @@
-"""Field types of untrusted documents, and closed lists of values."""
+"""Field types for untrusted documents, and fields that accept only certain values."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -15,7 +15,7 @@ from sprintlog.engine.sprint.state import words
 
 
 class OneOf:
-    """Accepts one of the given words; the error for any other word lists them."""
+    """Accepts one of the given words; the error for any other word lists them all."""
 
     def __init__(self, allowed: tuple[str, ...]) -> None:
         self._allowed = allowed
@@ -56,7 +56,7 @@ def kebab(name: str) -> str:
 
 
 class Open(BaseModel):
-    """A mapping that keeps keys not named by the schema."""
+    """A mapping that keeps keys that the schema does not define."""
 
     known_beside: ClassVar[tuple[str, ...]] = ()
     """Keys that have no field but are not mistakes."""

@@ -50,14 +50,14 @@ def load(
 
 
 def without_mark(text: bytes) -> bytes:
-    """Return a text as UTF-8 without its byte order mark, which may indicate UTF-16."""
+    """Return text as UTF-8 without its byte order mark, which may indicate UTF-16."""
     if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return text.decode("utf-16").encode()
     return text.removeprefix(codecs.BOM_UTF8)
 
 
 def _size(value: Any) -> tuple[int, int]:
-    """Return the number of keys in a value, and the number of keys plus values."""
+    """Return the number of keys in a value, and the total number of keys and values."""
     keys = 0
     values = [value]
     for found in values:
@@ -70,7 +70,7 @@ def _size(value: Any) -> tuple[int, int]:
 
 
 def _key_there_twice(text: bytes) -> str | None:
-    """Return a duplicate key of an object as JSON, or None; msgspec would accept it."""
+    """Return a duplicate key in a JSON object, or None; msgspec would accept duplicates."""
     import json
 
     twice: list[str] = []
@@ -97,7 +97,7 @@ def read_bytes(path: Path, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> bytes:
 
 @contextmanager
 def opening(path: Path) -> Iterator[None]:
-    """Raise `NotFoundError` or `InvalidInputError` if a file cannot be read."""
+    """Raise `NotFoundError` or `InvalidInputError` if the block cannot read a file."""
     try:
         yield
     except FileNotFoundError as error:
@@ -111,7 +111,7 @@ def opening(path: Path) -> Iterator[None]:
 def naming(
     file: str | None, field: str | None = None, *, only_fields: bool = False
 ) -> Iterator[None]:
-    """Make errors in the block name the file and, unless they name one already, the field.
+    """Make errors in the block include the file and, unless already included, the field.
 
     With `only_fields`, only errors about a field are changed.
     """
@@ -135,7 +135,7 @@ def read_text(name: str) -> str:
 
 
 def within(bytes_max: int, content: bytes, *, file: str) -> bytes:
-    """Return the bytes of a file; raise `InvalidInputError` if there are too many."""
+    """Return a file's bytes; raise `InvalidInputError` if there are too many."""
     if len(content) > bytes_max:
         problem = f"is longer than {bytes_max // 2**20} MiB"
         raise InvalidInputError(problem, file=file)
@@ -143,7 +143,7 @@ def within(bytes_max: int, content: bytes, *, file: str) -> bytes:
 
 
 def decoded(content: bytes, *, file: str) -> str:
-    """Return the text of a file; raise `InvalidInputError` if it is not UTF-8."""
+    """Return a file's text; raise `InvalidInputError` if it is not UTF-8."""
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -151,7 +151,7 @@ def decoded(content: bytes, *, file: str) -> str:
 
 
 def yaml_of(content: bytes, *, file: str) -> Any:
-    """Return YAML data (core schema only); raise an error naming the line of a mistake."""
+    """Return YAML data (core schema only); errors contain the line of the mistake."""
     # Imported here: the YAML parser starts slowly, and most files are JSON.
     from sprintlog.projections.state_files.yaml.reader import load as load_yaml
 

@@ -27,7 +27,7 @@ _UNNAMED = re.compile(r"[^a-z0-9._-]+")
 
 
 class Unread(NamedTuple):
-    """A line or part of a file that was not understood."""
+    """A line or part of a file that could not be read."""
 
     file: str
     line: int
@@ -37,12 +37,12 @@ class Unread(NamedTuple):
 
     @classmethod
     def of(cls, file: str, problem: str, what: object) -> Self:
-        """Return an instance for a part of the data."""
+        """Return an instance for a part of the data that could not be read."""
         return cls(file, 0, problem, kept_of(what))
 
 
 class ForeignFile:
-    """A file of another tool, read within size limits; errors name the file."""
+    """A file from another tool, read within size limits; errors contain its name."""
 
     def __init__(
         self, file: Path, *, below: Path | None = None, content: bytes | None = None
@@ -66,7 +66,7 @@ class ForeignFile:
         return files.load(self.content, file=self._name)
 
     def yaml(self, text: str) -> Any:
-        """Return the data of a YAML section of the file."""
+        """Return the data of a YAML section in the file."""
         return files.yaml_of(text.encode(), file=self._name)
 
     def data(self) -> Any:
@@ -89,18 +89,18 @@ class ForeignFile:
         return shaped(model, data, file=self._name)
 
     def time(self, text: str, field: str | None = None) -> str:
-        """Return a time in the log's format; raise `InvalidInputError` for other text."""
+        """Return a time in the log's format; raise `InvalidInputError` if it is invalid."""
         return self.normalised(text, file=self._name, field=field)
 
     @staticmethod
     def normalised(text: str, *, file: str | None = None, field: str | None = None) -> str:
-        """Normalize a time from any file; raise `InvalidInputError` for other text."""
+        """Normalize a time from any file; raise `InvalidInputError` if it is invalid."""
         with files.naming(file, field):
             return times.normalise(text)
 
 
 def kept_of(what: object) -> str:
-    """Return the beginning of a line or of data, cut so that no secret is split."""
+    """Return the beginning of a line or of data, truncated so that no secret is split."""
     line = what if isinstance(what, bytes) else msgspec.json.encode(what)
     text = line[: LINE_CHARS_KEPT + MARGIN_BYTES].decode("utf-8", "replace")
     return cut(text, LINE_CHARS_KEPT)
@@ -139,9 +139,9 @@ def bytes_of(file: Path, *, below: Path | None = None) -> bytes:
 
 
 def plain_bytes(file: Path, *, below: Path | None = None) -> bytes:
-    """Return the bytes of a file that the user did not name and that may be hostile.
+    """Return the bytes of a file that the user did not specify and that may be hostile.
 
-    It must be a regular file, reached from the folder `below` without links.
+    It must be a regular file reached from the folder `below` without links.
     """
     folder = file.parent if below is None else below
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -162,7 +162,7 @@ def check_no_link(file: Path, *, below: Path) -> None:
 
 
 def name_from(*texts: object) -> str:
-    """Return a sprint id made from the first text with usable characters."""
+    """Return a sprint id derived from the first text that contains usable characters."""
     for text in texts:
         name = _UNNAMED.sub("-", str(text or "").lower()).strip("-._")[:60]
         if name:
@@ -190,7 +190,7 @@ class Checkbox(NamedTuple):
 
     @staticmethod
     def missing(text: str) -> int:
-        """Return the number of unindented items in a Markdown text without check boxes."""
+        """Return the number of unindented Markdown list items without check boxes."""
         return sum(_UNMARKED.match(line) is not None for _, line in _outside_code(text))
 
 
@@ -200,12 +200,12 @@ def read_text(file: Path, *, below: Path | None = None) -> str:
 
 
 def load_json(file: Path, *, below: Path | None = None) -> Any:
-    """Return a JSON file's data; errors name the file."""
+    """Return a JSON file's data; errors contain the file name."""
     return files.load(plain_bytes(file, below=below), file=str(file))
 
 
 def load_yaml(file: Path, *, below: Path | None = None) -> Any:
-    """Return a YAML file's data (core schema only); errors name the line."""
+    """Return a YAML file's data (core schema only); errors contain the line number."""
     return files.yaml_of(plain_bytes(file, below=below), file=str(file))
 
 
@@ -217,7 +217,7 @@ def load_json_lines(
 
 
 def checkboxes(text: str) -> Iterator[Checkbox]:
-    """Yield the check box items in a Markdown text, except those in code blocks."""
+    """Yield the check box items in Markdown text, except those in code blocks."""
     headings: dict[int, str] = {}
     for number, line in _outside_code(text):
         if found := _HEADING.match(line):

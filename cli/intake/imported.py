@@ -102,7 +102,7 @@ class ImportedSprint(NamedTuple):
 
     @staticmethod
     def reserved(*, is_top: bool = False) -> set[str]:
-        """Return the field names with a fixed meaning in a phase or at the top level."""
+        """Return the names of fields with a fixed meaning in a phase or the top level."""
         if is_top:
             return OURS
         levels = (shape.CompiledTopPhase, shape.CompiledStep, shape.SubPhase)
@@ -177,7 +177,7 @@ class ImportedLoop:
 
 
 class Imported(NamedTuple):
-    """All imported data, before any of it is recorded."""
+    """All imported data before any of it is recorded."""
 
     sprints: Sequence[ImportedSprint]
     found: Mapping[str, int]
@@ -207,7 +207,7 @@ def _time(at: str | None, file: Path) -> str | None:
 
 
 def _node(given: Data, level: int, file: Path, field: str) -> Data:
-    """Return a phase, step or sub-phase with its status; children come last."""
+    """Return a phase, step or sub-phase with its status; its children come last."""
     if not isinstance(given, dict):
         raise InvalidInputError("must be an object", file=str(file), field=field)
     below = CHILDREN[level + 1] if level + 1 < len(CHILDREN) else ""

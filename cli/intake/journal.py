@@ -68,7 +68,7 @@ def _model_of(
 
 
 def _field(field: structs.FieldInfo, rule: parts.FieldRule) -> Any:
-    """Return the type of a field and its default, which is `...` for a required field."""
+    """Return the type of a field and its default value: `...` for a required field."""
     is_needed = field.required or rule.is_needed or rule.pattern
     default = ... if is_needed else field.default
     kind, *_ = get_args(field.type) or (field.type,)
@@ -151,8 +151,8 @@ class ReadJournal(NamedTuple):
 def read_journal(content: bytes, *, file: str) -> ReadJournal:
     """Return a progress.json as data; raise `InvalidInputError` naming the invalid field.
 
-    The version is checked first. Fields that version 1.0 does not have are refused in 1.0
-    and reported in later versions.
+    The version is checked first. Fields that version 1.0 does not define are refused in
+    version 1.0 and reported in later versions.
     """
     document = load(within(JOURNAL_BYTES_MAX, content, file=file), file=file)
     if not isinstance(document, dict):

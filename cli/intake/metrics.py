@@ -1,7 +1,7 @@
-"""Reader for metrics that another tool measured, as JSON or YAML.
+"""Reader for metrics that another tool measured, in JSON or YAML format.
 
-The metrics are at the top level or in groups below `iteration_metrics`, the document of
-one iteration that loops store and that sprintlog writes as `metrics.json`.
+The metrics are at the top level or in groups below `iteration_metrics`. Loops store the
+latter document for each iteration, and sprintlog writes it as `metrics.json`.
 """
 
 from pathlib import Path
@@ -49,7 +49,7 @@ MetricsModel: type[BaseModel] = create_model(
 
 
 def read_metrics_file(path: Path) -> dict[str, Any]:
-    """Return the metrics in a file, or on standard input for `-`."""
+    """Return the metrics in a file, or from standard input for `-`."""
     return check_metrics_file(read_text(str(path)).encode(), file=str(path))
 
 

@@ -1,6 +1,6 @@
 """Validation of an untrusted PROGRESS.yaml or compiled plan.
 
-Unknown keys are allowed and kept; the values of known keys are validated.
+Unknown keys are allowed and stored; the values of known keys are validated.
 """
 
 from itertools import islice
@@ -27,7 +27,7 @@ Document = dict[str, Any]
 
 
 class CheckedDocument(NamedTuple):
-    """A validated document, with remarks on how it was read."""
+    """A validated document, with remarks on its interpretation."""
 
     document: Document
     remarks: list[str]
@@ -54,7 +54,7 @@ def read_progress(
 
 
 def read_plan(content: bytes, *, file: str, is_strict: bool = False) -> CheckedDocument:
-    """Return a compiled plan as data; unknown keys are remarks, or refused if strict."""
+    """Return a compiled plan as data; unknown keys cause remarks, or errors if strict."""
     document, remarks = _mapping(content, file)
     check_plan(document, file=file)
     if is_strict:
@@ -67,7 +67,7 @@ def read_plan(content: bytes, *, file: str, is_strict: bool = False) -> CheckedD
 def read_nodes(content: bytes, *, file: str, key: str) -> tuple[list[Document], list[str]]:
     """Return the `phases` or `steps` in a file, and remarks on them.
 
-    They are the list of that name, or the complete document.
+    The nodes are the list under that key, or the complete document.
     """
     document, remarks = _loaded(content, file)
     nodes = document if isinstance(document, list) else [document]
@@ -80,13 +80,13 @@ def read_nodes(content: bytes, *, file: str, key: str) -> tuple[list[Document], 
 
 
 def _unknown(one: Unknown) -> str:
-    """Return the remark about an unknown key."""
+    """Return a remark about an unknown key."""
     meant = f"; {one.hint}" if one.hint else ""
     return f"{field_path(one.path)} is an unknown field{meant}"
 
 
 def check_nodes(nodes: object, *, file: str, key: str) -> None:
-    """Raise `InvalidInputError` unless these are valid phases or steps."""
+    """Raise `InvalidInputError` unless the nodes are valid phases or steps."""
     shaped(Phases if key == "phases" else Steps, {key: nodes}, file=file)
     with naming(file):
         check_gates(nodes, key, level=1 if key == "phases" else 2)
@@ -166,7 +166,7 @@ def _check_ids_below(data: Document, prefix: str, *, level: int) -> None:
 def _check_pointer(document: Document, file: str) -> None:
     """Raise `InvalidInputError` if an index is out of range.
 
-    One past the end is accepted, because other tools write it.
+    An index one past the end is accepted, because other tools write it.
     """
     pointer, holder = document.get("current"), document
     if not isinstance(pointer, dict):

@@ -27,7 +27,7 @@ RequestType = Annotated[str, one_of(words.REQUEST_TYPES)]
 
 
 class NewRequest(Shape, kw_only=True):
-    """A submitted request, without the fields that sprintlog sets."""
+    """A submitted request without the fields that sprintlog sets."""
 
     id: Identity | None = None
     title: str
@@ -47,7 +47,7 @@ class NewRequests(Shape):
 
 
 class QueueRule(Shape):
-    """A rule of `queue decide --auto`: its decision and the requests it applies to."""
+    """A rule of `queue decide --auto`: its decision, and the requests it applies to."""
 
     name: Identity
     decision: Annotated[str, one_of(words.DECISIONS)]
@@ -99,7 +99,7 @@ def read_requests(text: str, *, file: str) -> Handed:
 
 
 def read_context(text: str, *, field: str) -> Data:
-    """Return a request's context from its JSON object."""
+    """Return a request's context, parsed from a JSON object."""
     context = load(text.encode(errors="surrogateescape"), field=field)
     if not isinstance(context, dict):
         raise InvalidInputError("must be a JSON object", field=field)

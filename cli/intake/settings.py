@@ -98,7 +98,7 @@ class GateSettings(SettingsTable):
 
 
 class SnapshotSettings(SettingsTable):
-    """Contents and number of snapshots."""
+    """The contents and the number of snapshots."""
 
     include_ignored: list[Text] | None = None
     """Patterns of ignored files to include."""
@@ -111,7 +111,7 @@ class SnapshotSettings(SettingsTable):
 
 
 class NotifySettings(SettingsTable):
-    """Notices from `run`."""
+    """Notices sent by `run`."""
 
     command: Text | None = None
     """The shell command run for each notice, with JSON on its standard input."""
@@ -122,7 +122,7 @@ class NotifySettings(SettingsTable):
 
 
 class BudgetSettings(SettingsTable):
-    """Limits of a loop."""
+    """The limits of a loop."""
 
     iterations: FromOne | None = None
     """The maximum number of iterations of a new sprint with a goal."""
@@ -152,7 +152,7 @@ class RulesSettings(SettingsTable):
 
 
 class Settings(SettingsTable):
-    """sprintlog.toml, or the `[tool.sprintlog]` table in pyproject.toml."""
+    """The settings in sprintlog.toml, or in pyproject.toml's `[tool.sprintlog]` table."""
 
     record: RecordSettings = RecordSettings()
     log: LogSettings = LogSettings()
@@ -166,7 +166,7 @@ class Settings(SettingsTable):
 
 
 def check_settings(given: Mapping[str, Any], wrong: Wrong) -> dict[str, Any]:
-    """Return the values by key; raise the exception that `wrong` creates from an error."""
+    """Return the values by key; raise the exception that `wrong` creates for an error."""
     tables: dict[str, dict[str, Any]] = {}
     for key, value in given.items():
         table, _, name = key.partition(".")

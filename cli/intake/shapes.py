@@ -1,4 +1,4 @@
-"""Checks of documents: invalid fields, and keys that a schema does not name.
+"""Checks of documents for invalid fields, and for keys that a schema does not define.
 
 Unknown keys are found with msgspec or pydantic schemas.
 """
@@ -35,7 +35,7 @@ def shaped(
 ) -> Checked:
     """Return data as a struct.
 
-    Raise `InvalidInputError` for the first invalid field and, if `is_closed`, for the first
+    Raise `InvalidInputError` for the first invalid field or, if `is_closed`, for the first
     unknown field.
     """
     try:
@@ -71,7 +71,7 @@ class Unknown(NamedTuple):
 
 
 def unknown_keys(model: type, data: Any, path: Path = ()) -> Iterator[Unknown]:
-    """Yield the keys that a schema does not name, in document order."""
+    """Yield the keys that a schema does not define, in document order."""
     if not isinstance(data, dict):
         return
     fields = _fields(model)

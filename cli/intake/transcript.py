@@ -39,7 +39,7 @@ _MOMENT = re.compile(
 
 
 class TranscriptRead(NamedTuple):
-    """The data in a transcript, including subagents."""
+    """The data in a transcript, including the data of subagents."""
 
     file: Path
     activity: Activity
@@ -57,7 +57,7 @@ class TranscriptRead(NamedTuple):
         return f"{self.activity.agent}:{next(iter(self.activity.sessions), self.sha256)}"
 
     def ran(self) -> tuple[AgentRan, str | None]:
-        """Return the session's run and its final message."""
+        """Return the session's agent run and its final message."""
         verdict = judge(self.answer, exit_code=0)
         ran = kept(
             self.activity,
@@ -103,7 +103,7 @@ def read_transcript(file: Path) -> TranscriptRead:
 
 
 def session_file(file: Path) -> Path:
-    """Return a session's transcript, also if given the transcript of a subagent."""
+    """Return a session's transcript, even if the given file is a subagent's transcript."""
     if not file.name.startswith("agent-"):
         return file
     if file.parent.name == SUBAGENTS:
@@ -115,7 +115,7 @@ def session_file(file: Path) -> Path:
 
 
 def _session_of(file: Path) -> str | None:
-    """Return the first session named in a Claude Code transcript, or None."""
+    """Return the first session id in a Claude Code transcript, or None."""
     if file.is_symlink() or not file.is_file():
         return None
     lines = islice(pieces_of(file, piece_max=PIECE), NAMED_MAX)

@@ -55,7 +55,7 @@ class FileText(NamedTuple):
     """The commit that contains the text; None for the current file."""
 
     def moments(self) -> tuple[str | None, str | None]:
-        """Return when the text was written and committed, as far as git states it."""
+        """Return when the text was written and committed, if known from git."""
         if self.commit is None:
             return None, None
         committed_at = normalise(self.commit.committed_at)
@@ -66,7 +66,7 @@ class FileText(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """The texts of a file, oldest first."""
+    """The versions of a file's text, oldest first."""
 
     texts: list[FileText]
     is_cut: bool = False
@@ -77,7 +77,7 @@ class Texts(NamedTuple):
 def committed_texts(
     file: Path, at_hand: bytes | None, is_same: Callable[[bytes, bytes], bool]
 ) -> Iterator[Texts]:
-    """Yield all committed texts of a file, then the current text if it differs.
+    """Yield every committed version of a file's text, then the current text if it differs.
 
     To follow renames, `is_same` returns whether two texts belong to the same document.
     """
@@ -108,7 +108,7 @@ class History(NamedTuple):
 
 
 def given_versions(files: Sequence[Path]) -> History:
-    """Return the documents in the given files, in order; each names its sprint."""
+    """Return the documents in the given files, in order; each contains its sprint's id."""
     versions = []
     for file in files:
         content = read_bytes(file)
@@ -122,9 +122,9 @@ def given_versions(files: Sequence[Path]) -> History:
 def committed_versions(file: Path, *, sprint_id: str | None) -> History:
     """Return every committed version of a sprint's file, then the current version.
 
-    The sprint is `sprint_id`, else that of the newest version. Versions of other sprints
-    are omitted. Raise `InvalidInputError` if a version of this sprint cannot be read, or
-    `NotFoundError` if there is none.
+    The sprint is `sprint_id`, or else the sprint in the newest version. Versions of other
+    sprints are omitted. Raise `InvalidInputError` if a version of this sprint cannot be
+    read, or `NotFoundError` if there are no versions.
     """
     taken: list[Version] = []
     unread: list[tuple[int, InvalidInputError]] = []

@@ -1,1 +1,1 @@
-"""Commands in the Iterations section."""
+"""Commands in the "Iterations" section."""

@@ -1,4 +1,4 @@
-"""An agent's output for `iteration end --from`."""
+"""The agent output for `iteration end --from`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ def recorded_run(
     """Return an agent's run, its last message, and the items that it reported.
 
     Usage already counted in earlier runs of the same session is subtracted. Learnings are
-    recorded in the journal if it is open. Warn about output that was not understood; raise
+    recorded in the journal if it is open. Print a warning about unrecognized output; raise
     `InvalidInputError` if the source cannot be read.
     """
     read = _decoder_of(agent) if agent is not None and is_extension(agent) else None
@@ -59,7 +59,7 @@ def recorded_run(
 
 
 def _decoder_of(agent: str) -> Read:
-    """Return the message decoder of an extension's agent; its errors name the extension."""
+    """Return the message decoder of an extension's agent; errors name the extension."""
     extension, read = loaded("agent", agent)
 
     def decode(message: Any) -> Items | None:

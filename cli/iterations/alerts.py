@@ -1,4 +1,4 @@
-"""The `sprintlog iteration alerts` command: regressions."""
+"""The `sprintlog iteration alerts` command, which lists regressions."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
 @typed.flag("--all", "of_all", help="Show the alerts of every iteration.")
 @with_reading
 def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
-    """List regressions against the previous iteration, worst first.
+    """List regressions compared with the previous iteration, worst first.
 
     Example: sprintlog iteration alerts --all
     """
@@ -44,7 +44,7 @@ def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
 
 
 def _others(judged: Judged, others: Sequence[Judgement]) -> str:
-    """Return a note on alerts in other iterations, and on rollbacks that resolved them."""
+    """Return a note on alerts in other iterations, and on alerts resolved by rollbacks."""
     more = counted(sum(len(one.alerts) for one in others), "more alert")
     on_path = {*measured_on_path(judged.sprint)}
     if not any(one.number in on_path for one in others):

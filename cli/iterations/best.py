@@ -19,7 +19,7 @@ from .judgements import breakdown_lines, judged_at, list_lines
 @typed.flag("--explain", help="Explain its score.")
 @with_reading
 def command(explain: bool, reading: ReadOptions) -> None:
-    """Show the iteration with the highest score, or the earliest of several.
+    """Show the iteration with the highest score; if several share it, the earliest.
 
     `sprintlog rollback best` goes back to the latest verified iteration that is as good and
     not discarded; if that is a different iteration, it is shown as well.
@@ -74,7 +74,7 @@ def _explained(judged: Judged, score: Score) -> list[str]:
 @typed.command("best")
 @with_reading
 def show_records(reading: ReadOptions) -> None:
-    """Print all records of iterations: measurements, judgements, advice and selection.
+    """Print all iteration records: measurements, judgements, advice and selection.
 
     Example: sprintlog show best --at iter:3
     """

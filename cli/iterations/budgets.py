@@ -1,4 +1,4 @@
-"""The budget options of a run and a sprint, and the lines about budgets in answers."""
+"""The budget options of a run and of a sprint, and the lines about budgets in answers."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -51,7 +51,7 @@ NONE = "none"
 
 
 class Amount(click.ParamType):  # type: ignore[type-arg]
-    """A budget's limit: a number, a time or, if it may be removed, `none`."""
+    """A budget limit: a number, a time or, if the limit may be removed, `none`."""
 
     name = "amount"
 
@@ -109,7 +109,7 @@ def with_run_budgets(function: Function) -> Function:
 
 
 def with_sprint_budgets(function: Function) -> Function:
-    """Add the budget options for all runs of a sprint together."""
+    """Add the budget options that apply to all runs of a sprint together."""
     for budget, (metavar, what) in reversed(OPTIONS.items()):
         if budget == "iterations":
             # `sprint limit` sets the number of iterations.

@@ -35,8 +35,8 @@ _HERE = "iter"
 def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
     """Compare iterations side by side: N, iter:N, or SPRINT:N; 0 is the baseline.
 
-    It shows metrics, scores, parameters and costs. For two iterations it also shows the
-    difference, and the changed files if both have a snapshot.
+    The table shows metrics, scores, parameters and costs. For two iterations it also shows
+    the difference, and the changed files if both have a snapshot.
 
     Examples: sprintlog iteration compare 2 3
 
@@ -84,7 +84,7 @@ Side = tuple[Judged, Judgement]
 def side_lines(sides: Sequence[Side]) -> list[str]:
     """Return a table of measurements, scores, parameters and costs.
 
-    For two iterations it also contains their difference.
+    For two iterations it also contains the differences.
     """
     judged = {id(one): one for one, _ in sides}
     has_one = len({one.sprint.id for one in judged.values()}) == 1
@@ -104,7 +104,7 @@ def side_lines(sides: Sequence[Side]) -> list[str]:
 
 
 def _figures(found: Sequence[Judgement], *, is_pair: bool) -> list[tuple[str, ...]]:
-    """Return rows with the class, the score, its parts and all measurements."""
+    """Return table rows with the class, the score, its parts and all measurements."""
     classes = (one.classification or "-" for one in found)
     rows = [("class", *classes, *(("",) if is_pair else ()))]
     values: dict[str, tuple[list[Any], int]] = {
@@ -128,7 +128,7 @@ def _figures(found: Sequence[Judgement], *, is_pair: bool) -> list[tuple[str, ..
 
 
 def _said(said: Sequence[Description]) -> list[tuple[str, ...]]:
-    """Return a row for each parameter, and rows for commits and tags."""
+    """Return a table row for each parameter, and rows for commits and tags."""
     rows = [
         (name, *(_param(name, one.params.get(name)) for one in said))
         for name in dict.fromkeys(name for one in said for name in one.params)
@@ -141,7 +141,7 @@ def _said(said: Sequence[Description]) -> list[tuple[str, ...]]:
 
 
 def _took(took: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return rows with the resources used by agents, if known."""
+    """Return table rows with the resources used by agents, if known."""
     rows = zip(TOOK, *took, strict=True)
     return [row for row in rows if any(cell != "-" for cell in row[1:])]
 
@@ -166,7 +166,7 @@ def _cell(value: Any, places: int) -> str:
 
 
 def _change(mine: Any, theirs: Any, places: int) -> str:
-    """Return the difference of two numbers; an empty text for other values."""
+    """Return the difference between two numbers, or an empty string for other values."""
     numbers = (Fraction, int)
     if not (isinstance(mine, numbers) and isinstance(theirs, numbers)):
         return ""

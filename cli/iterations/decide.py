@@ -1,4 +1,4 @@
-"""The `sprintlog iteration decide` command: advice after the latest measurement."""
+"""The `sprintlog iteration decide` command: advice based on the latest measurement."""
 
 import sys
 from typing import Any
@@ -36,10 +36,10 @@ def command(
 ) -> None:
     """Decide whether to continue, stop, roll back or ask a person.
 
-    The advice is about the latest iteration that is not discarded; an unmeasured iteration
-    needs a person. The advice is recorded, once per state.
+    The advice is about the latest iteration that is not discarded; if it is unmeasured, the
+    advice is to ask a person. Advice is recorded once per state.
 
-    If a loop stopped because of the advice, --go-on lets it continue until the next
+    If a loop stopped because of the advice, --go-on lets the loop continue until the next
     measurement.
 
     Example: sprintlog iteration decide --exit-code || break

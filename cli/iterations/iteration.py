@@ -54,10 +54,11 @@ def start(
 ) -> None:
     """Start an iteration; its number is never reused, even after a rollback.
 
-    It is rejected at the limit of iterations; discarded iterations count as well.
+    The command is rejected at the limit of iterations; discarded iterations count as well.
 
-    With --snapshot the work tree's files are saved unless the last snapshot already has
-    them. `why` and `report` then distinguish the agent's changes from earlier changes.
+    With --snapshot the work tree's files are saved unless the last snapshot already
+    contains them. `why` and `report` then distinguish the agent's changes from earlier
+    changes.
 
     Example: sprintlog iteration start
     """
@@ -111,7 +112,7 @@ def end(
     one if it is still open.
 
     With --from, the agent's output is recorded as well: tokens, cost, tools, models,
-    success or failure, and its last message. Reading the same file again has no effect.
+    success or failure, and the last message. Reading the same file again has no effect.
 
     Examples: sprintlog iteration end --summary 'login works'
 
@@ -166,7 +167,7 @@ def end(
 @context.UNTIL
 @context.with_recording
 def fail(error: str, category: str, until: str | None, **given: Any) -> None:
-    """Record that the run for a goal failed in the current iteration.
+    """Record that an agent run for the goal failed in the current iteration.
 
     The iteration continues if the policy allows another attempt; otherwise the sprint is
     blocked. With --until, the agent is recorded as rate-limited, which is not a failure.

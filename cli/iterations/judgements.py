@@ -56,7 +56,7 @@ def judged_at(workspace: Workspace, reading: ReadOptions) -> Judged:
 
 
 def subject_line(judged: Judged, given: Recommendation) -> str:
-    """Return a line about the iteration that the advice concerns: its class and score."""
+    """Return a line with the class and score of the iteration that the advice is about."""
     name = f"iteration {given.number}"
     if judged.tracker.entry(given.number) is None:
         why = "; ".join(reason.text for reason in given.reasons)
@@ -69,7 +69,7 @@ def subject_line(judged: Judged, given: Recommendation) -> str:
 def list_lines(judged: Judged, found: ListedIterations) -> list[str]:
     """Return a table of iterations, one per line, including unmeasured iterations.
 
-    The work tree is a column if iterations differ in it, otherwise a line.
+    The work tree is shown in a column if iterations differ in it, otherwise on a line.
     """
     off_path, trees, ends = judged.left_behind(), found.trees, judged.endings()
     # If all scores lack the same parts, one line below the table names them.
@@ -98,20 +98,20 @@ def list_lines(judged: Judged, found: ListedIterations) -> list[str]:
 
 
 def _tree_cells(number: int, trees: Mapping[int, str]) -> tuple[str, ...]:
-    """Return a table cell with an iteration's work tree; empty if iterations share it."""
+    """Return a cell with an iteration's work tree; empty if all iterations share it."""
     if len({*trees.values()}) < 2:
         return ()
     return ("work tree" if number < 0 else trees.get(number, "-"),)
 
 
 def _tree_line(trees: Mapping[int, str]) -> list[str]:
-    """Return a line with the work tree that all iterations share; empty if they differ."""
+    """Return a line with the iterations' work tree, or no line if the iterations differ."""
     names = {*trees.values()}
     return [f"work tree: {visible(name)}" for name in names] if len(names) == 1 else []
 
 
 def own_in(judged: Judged, found: Iterable[Judgement]) -> list[str]:
-    """Return the names of custom metrics: declared ones first, then others measured."""
+    """Return the names of custom metrics: first the declared, then other measured ones."""
     names = [one.name for one in judged.rules.metrics]
     measured = (name for one in found for name in one.figures.own)
     return list(dict.fromkeys((*names, *measured)))
@@ -215,7 +215,7 @@ def recommendation_lines(given: Recommendation) -> list[str]:
 
 
 def _cells(one: Judgement) -> tuple[str, ...]:
-    """Return the cells from the class to the alerts."""
+    """Return an iteration's table cells from the class to the alerts."""
     now = one.figures
     passed = "?" if now.tests_passed is None else str(now.tests_passed)
     more = f" +{len(one.alerts) - 1}" if one.alerts[1:] else ""
@@ -294,7 +294,7 @@ def _cell(number: Number | None, places: int) -> str:
 
 
 def files_lines(files: list[FileChange] | None) -> list[str]:
-    """Return a line for each file that differs; empty if there are not two snapshots."""
+    """Return a line for each file that differs; return no lines without two snapshots."""
     if files is None:
         return []
     lines = [f"{file.how.ljust(7)}  {file.path}" for file in files[:FILES_MAX]]

@@ -116,9 +116,9 @@ def measured_by_file() -> JudgingOptions:
 
 
 def measure_rules(judged: JudgingOptions, *, root: Path | None) -> MeasureRules | None:
-    """Return the measuring rules, with paths relative to the root; None if there are none.
+    """Return the measuring rules with paths relative to the root, or None without rules.
 
-    With `--measure-build`, the exit status of each command counts as that of a build.
+    With `--measure-build`, the exit status of each command counts as the status of a build.
     """
     if not (judged.commands or judged.reports or judged.builds or judged.sources):
         return None
@@ -134,7 +134,7 @@ def measure_rules(judged: JudgingOptions, *, root: Path | None) -> MeasureRules 
 
 
 def change_of(judged: JudgingOptions, measure: MeasureRules | None) -> ChangeRules | None:
-    """Return the command that records the options as rules; None if there are no options.
+    """Return the command that records the options as rules, or None without any options.
 
     If only exit statuses are measured, missing metrics and equal scores are ignored.
     """

@@ -1,4 +1,4 @@
-"""The `sprintlog iteration measure|baseline|describe|retract` commands: measurements."""
+"""The `sprintlog iteration measure|baseline|describe|retract` commands."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
@@ -51,7 +51,7 @@ def describe(
     """Record how an iteration was made, or add a note or a tag.
 
     The default is the latest iteration. The data is shown with the measurements, and a
-    rollback does not discard it. The last value of a parameter is used.
+    rollback does not discard it. If a parameter is set again, the last value is used.
 
     Examples: sprintlog iteration describe 3 --tag candidate --note 'cache on'
 
@@ -80,7 +80,7 @@ def retract(number: int, reason: str, **given: Any) -> None:
 def write_files(
     workspace: Workspace, sprint_id: str, numbers: Iterable[int] | None = None
 ) -> list[Refreshed]:
-    """Write the files of a sprint's loop; warn about files that someone else changed."""
+    """Write the files of a sprint's loop; warn about files changed by anything else."""
     # Imported here: recording commands must not import exact numbers.
     from sprintlog.projections.state_files.loop_files import write_loop_files
 
@@ -116,7 +116,7 @@ def measure(
     is_written: bool,
     **given: Any,
 ) -> None:
-    """Record the measurements of an iteration, once, without ending it.
+    """Record an iteration's measurements once, without ending the iteration.
 
     --by-rules runs the commands and reads the reports of the rules (`iteration rules show`)
     if a measurement is due or the last one failed. A failed measurement is recorded as

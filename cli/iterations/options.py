@@ -44,7 +44,7 @@ with_score = typed.option(
 
 
 def read_metrics(given: tuple[str, ...], file: Path | None) -> dict[str, Any]:
-    """Return metrics by name; given values take precedence over those in the file."""
+    """Return metrics by name; directly given values take precedence over the file's."""
     metrics: dict[str, Any] = {}
     if file is not None:
         # Imported here: pydantic is slow to start.
@@ -75,7 +75,7 @@ def read_pairs(
 
 
 def number_or_word(text: str) -> int | float | str:
-    """Return the number that a text represents, or else the text."""
+    """Return the number that a text represents, or else the text itself."""
     for kind in (int, float):
         try:
             return kind(text) if text.isascii() and "_" not in text else text
@@ -166,14 +166,14 @@ def _capturing(**given: Any) -> Capturing:
 
 
 def said_by_file(**keys: str) -> dict[str, Any]:
-    """Return the values in the settings file's [measure] table, by option name."""
+    """Return the values in the settings file's [measure] table by option name."""
     keys |= {"reports": "reports", "sources": "sources"}
     said = {name: settings.setting(f"measure.{key}") for name, key in keys.items()}
     return {name: tuple(value) for name, value in said.items() if value is not None}
 
 
 def _from_file(asked: Capturing) -> Capturing:
-    """Return the options, with values from the settings file for omitted options."""
+    """Return the options; omitted options have the settings file's values."""
     found = said_by_file(runs="run", builds="build", pass_on="environment")
     if not (found.keys() - {"pass_on"}):
         raise InvalidInputError(
@@ -249,7 +249,7 @@ class AgentName(typed.Choice):
 
 
 def is_extension(name: object) -> bool:
-    """Return whether an agent of this name may be supported by an extension."""
+    """Return whether the agent with this name may be supported by an extension."""
     return isinstance(name, str) and name not in AGENTS and "-" in name
 
 
@@ -275,7 +275,7 @@ def pass_over(source: str | None, **given: Any) -> None:
 
 
 def source_name(source: str) -> str:
-    """Return a source's name for messages."""
+    """Return a source's name for use in messages."""
     return "standard input" if source == STANDARD_INPUT else source
 
 

@@ -57,7 +57,7 @@ from .snapshots import authored_lines, files_changed_in
 def write_page(
     workspace: Workspace, reading: ReadOptions, file: Path, *, opens: bool
 ) -> None:
-    """Write a sprint's page; open it in the user's browser if requested."""
+    """Write a sprint's page, and open it in the user's browser if requested."""
     if file.is_dir():
         raise InvalidInputError(f"{file} is a folder; specify a file", field="--html")
     name = workspace.choose(reading.sprint_id)
@@ -76,7 +76,7 @@ def write_page(
 
 
 def _open(file: Path) -> None:
-    """Open a file in the browser; print a note if there is none."""
+    """Open a file in the browser; print a note if there is no browser."""
     import webbrowser
 
     if not webbrowser.open(file.resolve().as_uri()):
@@ -118,8 +118,8 @@ def command(
     all regressions; it has a row for each iteration.
 
     An iteration's report reflects the time of its measurement; later iterations do not
-    change it. For an unmeasured iteration it contains the reason and the available data.
-    Best Preserved states whether a snapshot contained the best files at that time.
+    change the report. For an unmeasured iteration it contains the reason and the available
+    data. "Best Preserved" states whether a snapshot contained the best files at that time.
 
     Examples: sprintlog report >> "$GITHUB_STEP_SUMMARY"
 
@@ -174,7 +174,7 @@ def _number(point: str) -> int:
 def _print_iteration(
     workspace: Workspace, judged: Judged, number: int, *, as_json: bool
 ) -> None:
-    """Print the report on an iteration, and the changed files if known."""
+    """Print the report on an iteration, including the changed files if known."""
     tree = work_trees(workspace, judged.sprint).get(number)
     said = [f"**Work tree**: {code(tree)}"] if tree else []
     answer: views.IterationAnswer
@@ -250,7 +250,7 @@ def _print_summary(
 
 
 def _time(document: Mapping[str, Any], ended: str | None) -> str:
-    """Return a sprint's working period: its start, end and duration."""
+    """Return the period of work on a sprint: its start, end and duration."""
     stats = document.get("stats")
     began = stats.get("started-at") if isinstance(stats, dict) else None
     ended = ended or document.get("last-activity")

@@ -97,7 +97,7 @@ def set_(
     """Change the rules for all later measurements.
 
     Other rules do not change, and a rollback does not discard rules. A custom metric scores
-    100 if it reaches the target or the baseline, otherwise proportionally less. Budgets
+    100 if it reaches the target or the baseline, and proportionally less otherwise. Budgets
     apply to all runs of the sprint together.
 
     Examples: sprintlog iteration rules set --threshold target=0.9
@@ -211,7 +211,7 @@ def _declared(one: OwnMetric) -> str:
 
 
 def _loop_change(judged: JudgingOptions) -> ChangeRules | None:
-    """Return the change of the loop rules that the options specify."""
+    """Return the change to the loop rules that the options specify."""
     if not any((judged.reports, judged.sources)):
         return change_of(judged, measure_rules(judged, root=None))
     with open_workspace() as workspace:

@@ -1,4 +1,4 @@
-"""The `sprintlog iteration select` command: select, and optionally apply, the result."""
+"""The `sprintlog iteration select` command: select, and optionally apply, a result."""
 
 from typing import Any
 
@@ -41,13 +41,14 @@ def select(
     wanted: Agreement,
     **given: Any,
 ) -> None:
-    """Select the best iteration as the result of the loop, instead of the last one.
+    """Select the best iteration, instead of the last one, as the result of the loop.
 
-    Of the iterations with passing tests and a score of at least 0.70, it selects the one
-    with the highest score (the latest if several have it), or the baseline if all of them
-    are regressions. N selects that iteration regardless of its score. --apply copies the
-    files changed since the snapshot from before the first iteration to .aiwg/output/;
-    without such a snapshot, all files. `sprintlog undo` removes them again.
+    Among the iterations with passing tests and a score of at least 0.70, the command
+    selects the one with the highest score (the latest if several share it), or the baseline
+    if all of them are regressions. N selects that iteration regardless of its score.
+    --apply copies the files changed since the snapshot taken before the first iteration to
+    .aiwg/output/; without such a snapshot, it copies all files. `sprintlog undo` removes
+    the copies.
 
     Examples: sprintlog iteration select --apply --write
 
@@ -101,7 +102,7 @@ def _show(run: Recording, command: SelectBest, *, is_applied: bool) -> None:
 
 
 def _apply(run: Recording, number: int, *, is_agreed: bool) -> ChangedFiles | None:
-    """Copy the files that the iteration changed to the result folder; return the answer."""
+    """Copy the files that an iteration changed to the result folder; return the changes."""
     step = _step(run, number)
     # Without a terminal, `--apply` counts as consent.
     is_agreed = is_agreed or not asks(as_json=run.options.as_json)

@@ -1,4 +1,4 @@
-"""The `sprintlog iteration snapshot|diff` commands: the files of iterations."""
+"""The `sprintlog iteration snapshot|diff` commands, which save and compare files."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -56,7 +56,8 @@ NAMED_MAX = 20
 def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
     """Save the work tree's files for the current iteration.
 
-    The saved files of an ended iteration do not change; later snapshots only have an id.
+    The saved files of an ended iteration do not change; later snapshots are identified only
+    by their ids.
 
     All files that git would track are saved, with or without a repository: bytes, modes,
     links and empty folders. Skipped files and nested repositories are reported.
@@ -85,7 +86,7 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
 def keeping_files(
     given: dict[str, Any], patterns: tuple[str, ...], file_max: int
 ) -> Iterator[Keep]:
-    """Yield a function that adds a snapshot to the events of a command.
+    """Yield a function that adds a snapshot to a command's events.
 
     If the command has no events, or they are not recorded, the snapshot is discarded.
     """
@@ -148,8 +149,9 @@ def _answer(outcome: Outcome, taken: TakenSnapshot, *, as_json: bool) -> None:
 def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) -> None:
     """Compare the files of two snapshots; each is iter:N, best or snapshot:ID.
 
-    For a single iteration it shows the files it changed and, separately, those changed
-    outside of any iteration before it began, and by rollbacks during it.
+    For a single iteration, the command shows the files that the iteration changed.
+    Separately, it shows files changed outside of any iteration before the iteration began,
+    and files changed by rollbacks during the iteration.
 
     Example: sprintlog iteration diff iter:2 iter:3 src --patch
     """
@@ -196,7 +198,7 @@ def compared(
 
 
 def authored_lines(found: Differences, *, most: int | None = None) -> list[str]:
-    """Return lines for the files that differ, then for those changed by others.
+    """Return lines for the files that differ, then for the files changed by others.
 
     With `most`, at most that many files of each kind are listed.
     """
@@ -258,7 +260,7 @@ def files_between(
 def files_changed_in(
     workspace: Workspace, sprint: Sprint, number: int
 ) -> Differences | None:
-    """Return the files changed in an iteration; None if they were not saved."""
+    """Return the files changed in an iteration, or None if its files were not saved."""
     try:
         return differences(files_of(workspace, sprint, number), with_patch=False)
     except SprintlogError:

@@ -1,4 +1,4 @@
-"""Lines of `status` about the loop: quality, alerts, advice, lost runs, rules, the goal."""
+"""Lines of `status` about the loop: quality, alerts, advice, lost runs, rules and goal."""
 
 from collections.abc import Iterator
 
@@ -55,7 +55,7 @@ def goal_hint(judged: Judged) -> str | None:
 
 
 def cut_short_lines(workspace: Workspace, sprint: Sprint) -> Iterator[str]:
-    """Yield lines about iterations whose runs were interrupted, with the cause."""
+    """Yield lines about iterations whose runs were interrupted, including the cause."""
     events = StreamEvents(workspace.log, sprint.id, sprint.version)
     begun = sorted((at, number) for number, at in sprint.knowledge.iterations)
     ends = [*events.all(RunEnded)]
@@ -81,7 +81,7 @@ _ON_REGRESSION = {
 
 
 def rules_said(sprint: Sprint) -> str | None:
-    """Return a description of the rules for every run of the sprint's loop."""
+    """Return a description of the rules that apply to every run of the sprint's loop."""
     loop = loop_rules(sprint)
     if loop == LoopRules():
         return None
@@ -154,7 +154,7 @@ def is_rollback_due(judged: Judged) -> bool:
 
 
 def way_back(judged: Judged) -> str | None:
-    """Return the command that restores the best files; None if present or never saved."""
+    """Return the command that restores the best files, or None if it is not needed."""
     now = iteration_quality.files_now(judged.sprint)
     if (
         now is None
@@ -189,7 +189,7 @@ def _alerts(judged: Judged) -> str:
 
 
 def _advice(judged: Judged, given: Recommendation, more: str) -> str:
-    """Return a recommendation with its first reason and a command; `more` shows all."""
+    """Return a recommendation, its first reason and a command; `more` shows all reasons."""
     why = f": {given.reasons[0].text}" if given.reasons else ""
     if given.action == ROLLBACK and given.target is not None:
         typed = f"sprintlog rollback iter:{given.target}"

@@ -1,1 +1,1 @@
-"""Commands in the Journal section."""
+"""Commands in the "Journal" section."""

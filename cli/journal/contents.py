@@ -1,4 +1,4 @@
-"""Commands for the complete journal: location, figures, search and migration."""
+"""Commands for the complete journal: location, statistics, search and migration."""
 
 from collections import Counter
 from pathlib import Path
@@ -44,9 +44,9 @@ TEXT_PLACES = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.tx
 )
 @with_envelope
 def open_(project_name: str, place: Path | None, **given: Any) -> None:
-    """Open the journal; the first entry, learning or pattern does this as well.
+    """Open the journal; recording the first entry, learning or pattern also opens it.
 
-    If the journal exists, its file moves to a new path; the old file does not change.
+    If the journal exists, its file moves to the new path; the old file does not change.
 
     Example: sprintlog journal open --project-name my-app
     """
@@ -97,7 +97,7 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
 @typed.number_option("--limit", default=20, least=1, help="Print at most N results. [20]")
 @with_json
 def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) -> None:
-    """Search learnings, observations and summaries for all of these words.
+    """Search learnings, observations and summaries for all of the given words.
 
     The best match comes first. The index is a cache, built from the log on demand.
 
@@ -126,12 +126,12 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
 def migrate(file: Path | None, **given: Any) -> None:
     """Import a progress.txt: entries, learnings, patterns and the full text.
 
-    Without FILE it searches for .ralph/progress.txt, scripts/ralph/progress.txt and
-    progress.txt. A file found there is renamed to progress.txt.backup; a FILE does not
+    Without FILE, the command searches for .ralph/progress.txt, scripts/ralph/progress.txt
+    and progress.txt. A file found there is renamed to progress.txt.backup; a FILE does not
     change. Importing a file again has no effect; a longer version adds its new entries.
 
-    Without FILE nothing happens if there is a progress.json or a journal; if no text is
-    found either, an empty journal is created.
+    Without FILE, nothing happens if there is a progress.json or a journal; if no progress
+    file is found either, an empty journal is created.
 
     Examples: sprintlog journal migrate
 
@@ -165,7 +165,7 @@ def migrate(file: Path | None, **given: Any) -> None:
 
 
 def _is_in_the_way(workspace: Workspace) -> bool:
-    """Return whether another tool's file is at the journal's path; warn about it."""
+    """Return whether another tool's file is at the journal's path, and warn about it."""
     place = workspace.journal_place or PLACE
     is_there = not workspace.journal().exists and workspace.files.look(place).is_foreign
     if is_there:
@@ -174,7 +174,7 @@ def _is_in_the_way(workspace: Workspace) -> bool:
 
 
 def _found(usual: list[Path]) -> Path | None:
-    """Return the text file at a usual path; raise `RefusedError` if there are several."""
+    """Return the text file at a usual path; raise `RefusedError` for several files."""
     found = [path for path in usual if path.is_file()]
     if len(found) > 1:
         raise RefusedError(
@@ -188,7 +188,7 @@ def _found(usual: list[Path]) -> Path | None:
 def _is_wanted(
     workspace: Workspace, source: Path, text: str, *, named: Path | None
 ) -> bool:
-    """Return whether to import a text: it was named, or the journal is empty.
+    """Return whether to import a text: it was specified, or the journal is empty.
 
     The import is also repeated if an interrupted migration started with the same text.
     """

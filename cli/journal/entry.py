@@ -44,7 +44,7 @@ def print_parts(
     nothing: str,
     as_json: bool,
 ) -> None:
-    """Print parts as a JSON list, or one line each for people."""
+    """Print parts as a JSON list or, for people, as one line each."""
     lines = table(rows) if rows else [nothing]
     print_answer([written(part) for part in parts], lines, as_json=as_json)
 
@@ -218,7 +218,7 @@ def observations(
 
 
 def _seconds(duration: float) -> int:
-    """Return the duration in whole seconds, truncated."""
+    """Return the duration in whole seconds, rounded down."""
     if not 0 <= duration < 2**53:
         raise RefusedError(
             "entry.duration_seconds: must be 0 or more", field="entry.duration_seconds"

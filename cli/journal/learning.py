@@ -53,7 +53,7 @@ def add(
     observation: int | None,
     **given: Any,
 ) -> None:
-    """Add a learning, which receives the next id.
+    """Add a learning, which is assigned the next id.
 
     Example: sprintlog journal learning add 'callback URLs need a slash' --type
     api-convention --from auth-oauth-2 --observation 1
@@ -135,7 +135,7 @@ def show(learning_id: str, at: str | None, as_json: bool) -> None:
 @typed.option("--prd", "prd_id", default="", metavar="PRD", help="The PRD that used it.")
 @with_envelope
 def use(learning_id: str, prd_id: str, **given: Any) -> None:
-    """Count one more use of a learning.
+    """Increase a learning's use count by one.
 
     Example: sprintlog journal learning use learning-0003 --prd profile
     """
@@ -159,10 +159,10 @@ def retire(learning_id: str, reason: str | None, **given: Any) -> None:
 @typed.flag("--add", "adds", help="Add the learnings instead of only showing them.")
 @with_envelope
 def extract(entry_id: str, adds: bool, **given: Any) -> None:
-    """Suggest learnings from entries about documentation or architecture.
+    """Suggest learnings from observations about documentation or architecture.
 
-    An observation that already has a learning is skipped. The category determines the type,
-    and the description is the text.
+    An observation that already has a learning is skipped. The category determines the
+    learning's type, and the description is its text.
 
     Example: sprintlog journal learning extract auth-oauth-2 --add
     """
@@ -179,6 +179,6 @@ def extract(entry_id: str, adds: bool, **given: Any) -> None:
 
 
 def _content(text: str, still_valid: bool) -> str:
-    """Return a learning's first line, and a mark if it is no longer valid."""
+    """Return a learning's first line, with a mark if the learning is no longer valid."""
     first, _, more = text.partition("\n")
     return f"{'' if still_valid else '(retired) '}{first}{' …' if more else ''}"

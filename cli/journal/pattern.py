@@ -43,7 +43,7 @@ def command() -> None:
 @with_envelope
 @packed(Pattern, _GIVEN, "pattern")
 def add(pattern: Pattern, confidence: str | None, **given: Any) -> None:
-    """Add a codebase pattern, which receives the next id.
+    """Add a codebase pattern, which is assigned the next id.
 
     Example: sprintlog journal pattern add 'Service and handler' --type file-structure
     --example services/auth.py --confidence high
@@ -57,7 +57,7 @@ def add(pattern: Pattern, confidence: str | None, **given: Any) -> None:
 @with_point
 @with_json
 def list_(type_: str | None, at: str | None, as_json: bool) -> None:
-    """List the patterns with any level of confidence.
+    """List the patterns, regardless of their confidence.
 
     Example: sprintlog journal pattern list --type error-handling
     """

@@ -28,7 +28,7 @@ from ..record import Options, recording, refresh_stream
 def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
     """Print the failure, learnings and patterns for the next iteration of a PRD.
 
-    Each printed learning is counted as used, once per iteration.
+    Each printed learning is counted as used, but only once per iteration.
 
     Example: sprintlog prepare auth-login --budget 4000 --json
     """

@@ -1,4 +1,4 @@
-"""The `sprintlog recover` command: advice on the failure of a PRD."""
+"""The `sprintlog recover` command, which gives advice on a PRD's failure."""
 
 from sprintlog.engine.journal.queries import failure_of, recover
 from sprintlog.projections.views.journal import RecoveryAnswer
@@ -17,8 +17,8 @@ def command(prd_id: str, failure: str | None, at: str | None, as_json: bool) -> 
     """Suggest how to handle a failure: retry with a known remedy, or ask a person.
 
     After three unsuccessful entries since the last success, the advice is to ask a person.
-    Otherwise the advice comes from a blocker that shares at least half of its words with
-    the failure and whose PRD was completed later, or from a similar error-workaround.
+    Otherwise, the advice is derived from a blocker that shares at least half of its words
+    with the failure and whose PRD was completed later, or from a similar error-workaround.
 
     Example: sprintlog recover auth-oauth --failure 'no credentials'
     """

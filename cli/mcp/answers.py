@@ -1,4 +1,4 @@
-"""Read-only tools: each returns a shorter form of a command's `--json` answer."""
+"""Read-only tools; each returns a shorter version of a command's `--json` answer."""
 
 from collections.abc import Mapping
 from itertools import chain, islice
@@ -80,7 +80,7 @@ def next_(workspace: Workspace, given: AskPage, caller: Caller) -> str:
 
 
 def what_is_next(workspace: Workspace, named: str | None, caller: Caller) -> Any:
-    """Return the next action with its prompt."""
+    """Return the next action including its prompt."""
     file = caller.served.prompt_file(workspace)
     return next_action(workspace, caller.meant(named), prompt_file=file)
 
@@ -112,9 +112,9 @@ def history(workspace: Workspace, given: AskHistory, caller: Caller) -> str:
 
 
 def _log(workspace: Workspace, given: AskHistory, name: str) -> str:
-    """Return the newest events first; a cursor continues with earlier events.
+    """Return events, newest first; a cursor continues with earlier events.
 
-    Recorded events never change, not even by a rollback, so a cursor stays valid.
+    Recorded events never change, not even in a rollback, so a cursor stays valid.
     """
     question = ["log", name, given.at]
     version = workspace.sprint(name, at=given.at).version
@@ -191,7 +191,7 @@ def brief_text(workspace: Workspace, named: str | None, caller: Caller) -> str:
 
 
 def _fenced(text: str) -> str:
-    """Return a text between fences that do not occur in it."""
+    """Return a text between fences that do not occur in the text."""
     mark = "```"
     while mark in text:
         mark += "`"

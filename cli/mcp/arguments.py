@@ -128,7 +128,7 @@ def read(given: Any, kind: type[Read]) -> Read:
 
 
 def schema_of(kind: type[msgspec.Struct], says: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments' schema, as short as possible, because agents pay for each tool.
+    """Return the arguments' schema, as short as possible because agents pay for each tool.
 
     `says` contains descriptions by field name.
     """

@@ -1,4 +1,4 @@
-"""The server's client, and the actor of its events."""
+"""The server's client, and the actor used for the client's events."""
 
 import os
 import re
@@ -30,7 +30,7 @@ class ServedLog(NamedTuple):
     reads_only: bool = False
 
     def caller(self, name: str | None) -> "Caller":
-        """Return the caller for a client's name."""
+        """Return the caller for a client with the given name."""
         return Caller(actor_of(name), self)
 
 
@@ -41,11 +41,11 @@ class Caller(NamedTuple):
     served: ServedLog
 
     def meant(self, named: str | None) -> str | None:
-        """Return the sprint to use; None means the only unfinished sprint."""
+        """Return the sprint to use, or None for the only unfinished sprint."""
         return self.served.sprint_id if named is None else named
 
     def envelope(self, tool: str, arguments: dict[str, Any], key: str | None) -> Any:
-        """Return the metadata for a call's events; a key identifies the call's arguments.
+        """Return the metadata for a call's events; a key is bound to the call's arguments.
 
         Raise `RefusedError` if recording is off.
         """
@@ -59,9 +59,9 @@ class Caller(NamedTuple):
 
 
 def actor_of(name: str | None) -> str:
-    """Return the actor for a client, from its name or the loop's name.
+    """Return the actor for a client, based on its name or the loop's name.
 
-    It is always an agent: no name makes a client a person or the runtime.
+    The actor is always an agent: no name makes a client a person or the runtime.
     """
     said = os.environ.get("SPRINTLOG_ACTOR", "")
     if not said.startswith("agent:"):

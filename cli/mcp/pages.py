@@ -1,7 +1,8 @@
 """Answers in pages of limited size, and cursors for the next page.
 
 An agent pays for every byte, so the size of an answer is limited. A cursor contains the
-number of parts already shown and their digest: if the parts have changed, it is refused.
+number of parts already shown and their digest; if the parts have changed, the cursor is
+refused.
 """
 
 from collections.abc import Sequence
@@ -44,8 +45,8 @@ class AnswerPage(NamedTuple):
 def fitted(page: AnswerPage, question: object, cursor: str | None = None) -> str:
     """Return the page of an answer that starts at a cursor.
 
-    Raise `InvalidInputError` for a cursor of another question, or `RefusedError` if the
-    parts before it have changed.
+    Raise `InvalidInputError` if the cursor belongs to another question, or `RefusedError`
+    if the parts before it have changed.
     """
     head: dict[str, Any] = _fitting(page.head, _HEAD_BYTES_MAX, _HEAD_LEVELS)
     start = 0 if page.is_kept else _start(page, question, cursor)
@@ -64,7 +65,7 @@ def fitted(page: AnswerPage, question: object, cursor: str | None = None) -> str
 
 
 def number_in(cursor: str, question: object) -> int:
-    """Return the position in a cursor for an answer that never changes."""
+    """Return the position stored in a cursor, for an answer that never changes."""
     number = _read(cursor)
     if cursor != _cursor(number, question, b""):
         raise _of_another(cursor)
@@ -72,12 +73,12 @@ def number_in(cursor: str, question: object) -> int:
 
 
 def encoded(answer: object) -> bytes:
-    """Return an answer as JSON; invalid Unicode is made visible."""
+    """Return an answer as JSON; invalid Unicode is replaced by visible characters."""
     return json_line(answer)[:-1]
 
 
 def plain(text: str) -> str:
-    """Return a text with its line breaks, but without other active control characters."""
+    """Return text without active control characters, except for its line breaks."""
     return "\n".join(visible(line) for line in text.split("\n"))
 
 
@@ -95,7 +96,7 @@ def _start(page: AnswerPage, question: object, cursor: str | None) -> int:
 
 
 def _before(page: AnswerPage, end: int) -> bytes:
-    """Return the current state of the parts before a position."""
+    """Return the current contents of the parts before a position."""
     return encoded(page.parts[:end])
 
 
@@ -136,7 +137,7 @@ def _items_within(items: Sequence[Any], left: int) -> list[Any]:
 
 
 def _fitting(value: Any, left: int, levels: Sequence[tuple[int, int]]) -> Any:
-    """Return a value shortened to the first level at which it fits, or to the last."""
+    """Return a value shortened to the first level at which it fits, or to the last one."""
     for chars, members in levels:
         found = _shortened(value, chars, members)
         if len(encoded(found)) <= left:
@@ -145,7 +146,7 @@ def _fitting(value: Any, left: int, levels: Sequence[tuple[int, int]]) -> Any:
 
 
 def _text_within(text: str, left: int) -> str:
-    """Return the beginning of a text that needs at most `left` bytes as JSON."""
+    """Return the longest beginning of a text that needs at most `left` bytes as JSON."""
     low, high = 0, min(len(text), max(left, 0))
     while low < high:
         middle = (low + high + 1) // 2
@@ -157,7 +158,7 @@ def _text_within(text: str, left: int) -> str:
 
 
 def _shortened(value: Any, chars: int, members: int, depth: int = _DEPTH_MAX) -> Any:
-    """Return a value with its texts and lists truncated and marked as such."""
+    """Return a value with its texts and lists truncated and marked as truncated."""
     if isinstance(value, str):
         shown = plain(value[:chars])
         more = len(value) - chars

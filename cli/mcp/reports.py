@@ -68,7 +68,7 @@ def _reported(call: "_Call", given: WorkReport) -> list[Any]:
 
 
 def _waits_to_begin(call: "_Call", phase: str | None) -> bool:
-    """Return whether a phase's work has not been reported as started."""
+    """Return whether a phase's work has not yet been reported as started."""
     plan = call.workspace.sprint(call.sprint_id).plan
     if phase is None and plan.is_at_goal:
         return False
@@ -77,7 +77,7 @@ def _waits_to_begin(call: "_Call", phase: str | None) -> bool:
 
 
 def learn(workspace: Workspace, given: Learn, caller: Caller) -> str:
-    """Add a learning to the open journal, or else as a note to the sprint."""
+    """Add a learning to the open journal or, if it is not open, as a note to the sprint."""
     _check_word("kind", given.kind, (*LEARNING_TYPES, *PATTERNS))
     _check_said(text=given.text)
     call = _Call(workspace, "learn", given, caller)
@@ -120,12 +120,12 @@ def _pattern(call: "_Call", given: Learn) -> str:
 
 
 def _id_of(entries: Iterable[Any], field: str, text: str) -> str | None:
-    """Return the id of the first journal entry whose field contains this text."""
+    """Return the id of the first journal entry whose field contains the given text."""
     return next((one.id for one in entries if getattr(one, field) == text), None)
 
 
 def request(workspace: Workspace, given: Request, caller: Caller) -> str:
-    """Add a request to the queue; a duplicate returns the existing request."""
+    """Add a request to the queue; for a duplicate, return the existing request."""
     _check_word("priority", given.priority, PRIORITIES)
     _check_word("kind", given.kind, REQUEST_TYPES)
     _check_said(title=given.title, why=given.why)
@@ -140,7 +140,7 @@ def request(workspace: Workspace, given: Request, caller: Caller) -> str:
 
 
 class _Call:
-    """A call of a recording tool: its sprint and its events' metadata."""
+    """A call of a recording tool, with its sprint and the metadata of its events."""
 
     def __init__(
         self,
@@ -156,12 +156,12 @@ class _Call:
         self.sprint_id = workspace.choose(caller.meant(given.sprint))
 
     def handle(self, command: Command, **more: Any) -> Any:
-        """Let the sprint handle a command, and append its events."""
+        """Let the sprint handle a command, and append the resulting events."""
         envelope = {**self.envelope, **more}
         return self.workspace.handle(command, sprint_id=self.sprint_id, **envelope)
 
     def refresh(self, stream: str | None = None) -> None:
-        """Write the state file of a stream, by default that of the sprint."""
+        """Write a stream's state file; the default is the sprint's stream."""
         self._served.refresh(self.workspace, stream or f"sprint/{self.sprint_id}")
 
 

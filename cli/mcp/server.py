@@ -51,7 +51,7 @@ async def _serve(served: ServedLog) -> None:
 
 
 class _Answering:
-    """Answers calls one at a time in a thread, while new calls are accepted."""
+    """Answers calls one at a time in a thread while new calls are accepted."""
 
     def __init__(self, served: ServedLog) -> None:
         self._served = served

@@ -126,7 +126,7 @@ def offered(*, reads_only: bool) -> list[Tool]:
 def call(name: str, given: Any, caller: Caller) -> Answered:
     """Return the answer to a call; refusals and errors are answers as well.
 
-    As with commands, the log is opened for each call: it may be created, moved or
+    As with commands, the log is opened for each call: the log may be created, moved or
     repaired in the meantime, and other processes never have to wait.
     """
     try:

@@ -1,1 +1,1 @@
-"""Commands and questions over JSON-RPC 2.0, one object per line; read `session` first."""
+"""Commands and questions over JSON-RPC 2.0, one object per line; start with `session`."""

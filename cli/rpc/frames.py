@@ -30,7 +30,7 @@ class RpcRequest(NamedTuple):
 
 
 class FailedRequestError(Exception):
-    """Raised for a failed request, with the error's code, message and data."""
+    """Raised for a failed request; contains the error's code, message and data."""
 
     def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -84,7 +84,7 @@ def result(asked: Id, value: Any) -> dict[str, Any]:
 
 
 def failure(asked: Id, code: int, message: str, data: Any = None) -> dict[str, Any]:
-    """Return the answer to a failed request; `data` has the same fields as `--json`."""
+    """Return the answer to a failed request; `data` has the same fields as in `--json`."""
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
@@ -104,7 +104,7 @@ class GoneError(Exception):
 
 
 class Channel:
-    """Writes answers and notifications; it is thread-safe."""
+    """Writes answers and notifications; thread-safe."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -144,7 +144,7 @@ class Channel:
 
 
 def lines_of(descriptor: int) -> Iterator[bytes]:
-    """Yield lines as they arrive, the last one even without a line feed.
+    """Yield lines as they arrive, including a last line without a line feed.
 
     A line that is too long is truncated to a length that still exceeds the limit.
     """

@@ -1,4 +1,4 @@
-"""A socket with several clients: one session for each, and a shared log."""
+"""A socket with several clients, each with its own session, and a shared log."""
 
 import select
 import socket
@@ -122,7 +122,7 @@ class _Connection:
         self._thread.start()
 
     def end(self, *, is_at_once: bool) -> None:
-        """Stop reading; `is_at_once` also drops requests that have not started."""
+        """Stop reading; with `is_at_once`, also drop requests that have not started."""
         if is_at_once:
             self._session.stop()
         with suppress(OSError):
@@ -146,7 +146,7 @@ LAST_SECONDS = 5.0
 
 
 class SocketChannel(Channel):
-    """Sends answers on a socket; a thread writes what cannot be sent immediately."""
+    """Sends answers on a socket; a thread writes data that cannot be sent immediately."""
 
     def __init__(self, connection: socket.socket, *, woken: Callable[[], None]) -> None:
         super().__init__(connection.fileno())
@@ -160,7 +160,7 @@ class SocketChannel(Channel):
         self._writer.start()
 
     def send(self, message: dict[str, Any]) -> None:
-        """Write a message, or queue the part that cannot be sent immediately."""
+        """Write a message, or queue the part of it that cannot be sent immediately."""
         content = memoryview(json_line(message))
         with self._changed:
             if self._is_gone:
@@ -192,7 +192,7 @@ class SocketChannel(Channel):
                 self._changed.wait()
 
     def end(self) -> None:
-        """Stop writing, after waiting briefly for the client to read everything."""
+        """Stop writing, after waiting briefly for the client to read all answers."""
         with self._changed:
             self._is_over = True
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""Parameters and results of each method, from which schemas and types are generated."""
+"""The parameters and results of each method, from which schemas and types are generated."""
 
 from typing import Annotated, Any, Literal
 
@@ -108,7 +108,7 @@ class Ask(Params, frozen=True, kw_only=True):
 
 
 class Call(Params, frozen=True, kw_only=True):
-    """Any command of the command line that supports `--json`."""
+    """Any command-line command that supports `--json`."""
 
     words: Annotated[list[Text], Meta(min_length=1, max_length=WORDS_MAX)]
     """The arguments of `sprintlog`, without `--json`."""
@@ -163,7 +163,7 @@ class Initialized(msgspec.Struct, frozen=True):
 
 
 class CallEnded(msgspec.Struct, frozen=True):
-    """The result of a command that ran in a process."""
+    """The result of a command that ran in a separate process."""
 
     exit_code: int
     """The exit status; a failed gate or a stopped loop is not reported as an error."""

@@ -46,7 +46,7 @@ _ANSWERED = (
 
 
 class ClientSession:
-    """Answers a client; the worker processes its commands and questions in order."""
+    """Answers a client's requests; the worker processes commands and questions in order."""
 
     def __init__(self, channel: frames.Channel, asking: Asking, worker: LogWorker) -> None:
         self._channel, self._asking, self._worker = channel, asking, worker
@@ -115,7 +115,7 @@ class ClientSession:
         self._hand_over(asked)
 
     def finish(self) -> None:
-        """Finish all accepted requests; subscriptions end immediately."""
+        """Finish all accepted requests, and end subscriptions immediately."""
         self._pending.wait_until_done()
         self._worker.remove(self)
         for subscription in [*self._subscriptions.values()]:
@@ -126,7 +126,7 @@ class ClientSession:
         self._calls.shutdown()
 
     def stop(self) -> None:
-        """Start no more requests, and end running ones unless they are being recorded."""
+        """Start no more requests, and end running requests that are not being recorded."""
         self._is_over = True
         self._pending.end()
         for asked in [*self._called]:
@@ -162,7 +162,7 @@ class ClientSession:
 
     # --- Working, by the thread of the log --------------------------------------
     def turn(self) -> list[AskedRequest]:
-        """Return the next requests; empty while the client does not read answers."""
+        """Return the next requests, or none while the client does not read answers."""
         return self._pending.turn() if self._channel.is_ready() else []
 
     def has_turn(self) -> bool:
@@ -201,7 +201,7 @@ class ClientSession:
             self._pending.done()
 
     def lose(self) -> None:
-        """Stop waiting for the worker, which has ended."""
+        """Stop waiting for the worker, which has ended unexpectedly."""
         self.stop()
         self._pending.end(is_lost=True)
 
@@ -268,7 +268,7 @@ class ClientSession:
         self._tell_all(frames.notification(method, params))
 
     def _tell_all(self, message: dict[str, Any]) -> None:
-        """Send a message after waiting until the client reads its answers."""
+        """Wait until the client reads its answers, then send a message."""
         self._channel.wait_until_ready()
         self._channel.send(message)
 
@@ -321,7 +321,7 @@ class Subscription:
         self._follower: LogFollower
 
     def follow(self, opens: Callable[[], Workspace], *, after: int) -> None:
-        """Prepare to follow the log after a position; `start` starts the subscription."""
+        """Prepare to follow the log after a position; `start` begins the subscription."""
         self._follower = LogFollower(
             opens, after=after, take=self._events, fail=self._last_word
         )

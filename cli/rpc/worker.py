@@ -31,7 +31,7 @@ class Client(Protocol):
     """A client that takes turns."""
 
     def turn(self) -> "list[AskedRequest]":
-        """Return the next requests; empty while the client does not read its answers."""
+        """Return the next requests, or none while the client does not read its answers."""
 
     def has_turn(self) -> bool:
         """Return whether a request is ready."""
@@ -63,7 +63,7 @@ class AskedRequest:
         self._lock = threading.Lock()
 
     def cancel(self) -> None:
-        """Prevent the request's start, or end its process."""
+        """Prevent a request from starting, or end its process."""
         with self._lock:
             self.is_cancelled = True
             if self._writing >= 0:
@@ -89,7 +89,7 @@ class Pending:
         self._is_over = False
 
     def put(self, waiting: AskedRequest) -> bool:
-        """Add a request once there is room; return False if no more are accepted."""
+        """Add a request once there is space; return False if requests are refused."""
         with self._changed:
             while self._is_full() and not self._is_over:
                 self._changed.wait()
@@ -109,7 +109,7 @@ class Pending:
         return not self._waiting
 
     def turn(self) -> list[AskedRequest]:
-        """Return the next requests: several that only record, or a single other one."""
+        """Return the next requests: several that only record events, or a single other."""
         with self._changed:
             taken: list[AskedRequest] = []
             while self._waiting and len(taken) < TURN_MAX:
@@ -186,7 +186,7 @@ class LogWorker:
             self._clients = [one for one in self._clients if one is not client]
 
     def wake(self) -> None:
-        """Announce a new request, or a client that reads again."""
+        """Wake the worker for a new request, or for a client that reads answers again."""
         with self._changed:
             self._is_woken = True
             self._changed.notify()
@@ -230,7 +230,7 @@ class LogWorker:
             self._is_woken = False
 
     def _gather(self, clients: int) -> None:
-        """Wait for further requests from answered clients, to commit them together."""
+        """Wait for further requests from answered clients to commit them together."""
         if clients <= 1:
             return
         until = time.monotonic() + GATHER_SECONDS
@@ -241,7 +241,7 @@ class LogWorker:
                     return
 
     def _together(self, log: ResidentLog, asked: list[AskedRequest]) -> list[AskedRequest]:
-        """Record requests in one commit; return those to process individually, in order.
+        """Record requests in one commit; return requests to process individually, in order.
 
         If the commit itself fails, it is unknown whether it reached the disk: each answer
         is that error, and no request is repeated.

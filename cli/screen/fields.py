@@ -40,7 +40,7 @@ def read(command: str, text: str) -> Tree:
 
 
 def chosen(answer: Any, tree: Tree) -> Any:
-    """Return an answer, decoded from JSON, with only the selected fields.
+    """Return only the selected fields of an answer decoded from JSON.
 
     A field that exists only in another answer type of the command is null.
     """

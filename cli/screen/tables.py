@@ -1,6 +1,6 @@
-"""Tables that fit a terminal: long texts are cut, and the least important columns dropped.
+"""Tables that fit a terminal: long texts are truncated, and minor columns omitted.
 
-If there is no width, as in a pipe, nothing is cut.
+Without a width, as in a pipe, nothing is truncated.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -16,12 +16,12 @@ JAMO = range(0x1160, 0x1200)
 
 
 def columns_of(text: str) -> int:
-    """Return a text's width in columns; where terminals differ, the maximum."""
+    """Return a text's width in columns; if terminals differ, the maximum."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
 def cut(text: str, columns: int) -> str:
-    """Return a text cut to a number of columns, with an ellipsis if it was longer."""
+    """Return text truncated to a number of columns, with an ellipsis if it was longer."""
     if columns_of(text) <= columns:
         return text
     kept = text[: _fitting(text, columns - 1)].rstrip()
@@ -29,15 +29,15 @@ def cut(text: str, columns: int) -> str:
 
 
 def padded(text: str, columns: int, *, right: bool = False) -> str:
-    """Return a text padded with spaces to a number of columns."""
+    """Return text padded with spaces to a number of columns."""
     blanks = " " * (columns - columns_of(text))
     return blanks + text if right else text + blanks
 
 
 def wrapped(text: str, columns: int | None, *, indent: str = "") -> list[str]:
-    """Return a text wrapped to a number of columns, with all lines but the first indented.
+    """Return text wrapped to a number of columns; all lines but the first are indented.
 
-    Without a width it is a single line. A word that is too long is split.
+    Without a width, the text is a single line. A word that is too long is split.
     """
     if columns is None or columns_of(text) <= columns:
         return [text]
@@ -54,7 +54,7 @@ def wrapped(text: str, columns: int | None, *, indent: str = "") -> list[str]:
 
 
 def _fitting(text: str, columns: int) -> int:
-    """Return the number of characters that fit."""
+    """Return the number of characters that fit into a number of columns."""
     for index, char in enumerate(text):
         columns -= _columns(char)
         if columns < 0:
@@ -81,20 +81,20 @@ further."""
 
 
 class Toned(str):
-    """The text of a cell, with a tone from the palette in `terminal`."""
+    """A cell's text, with a tone from the palette in `terminal`."""
 
     __slots__ = ("tone",)
     tone: str | None
 
     def __new__(cls, text: str, tone: str | None) -> "Toned":
-        """Return a text with a tone."""
+        """Return text with a tone."""
         made = super().__new__(cls, text)
         made.tone = tone
         return made
 
 
 class FittedTable:
-    """Formats rows as lines of columns, whose widths never shrink."""
+    """Formats rows as lines of columns that never become narrower."""
 
     def __init__(
         self,
@@ -107,9 +107,9 @@ class FittedTable:
     ) -> None:
         """Create a table.
 
-        Columns can be aligned `right`, or shown `whole` or not at all. On narrow terminals
-        `spare` columns are omitted, in this order, rather than cutting texts to fewer
-        columns than the `least`.
+        `right` columns are right-aligned, and `whole` columns are shown in full or omitted.
+        On narrow terminals, `spare` columns are omitted in the given order rather than
+        truncating texts to fewer columns than `least`.
         """
         self._terminal = terminal
         self._right, self._whole = frozenset(right), frozenset(right) | frozenset(whole)
@@ -129,7 +129,7 @@ class FittedTable:
         return [self._line(row, fitted) for row in shown]
 
     def _fitted(self) -> list[int]:
-        """Return the width of each column; 0 for an omitted column."""
+        """Return the width of each column, or 0 for an omitted column."""
         widths, most = [*self._widths], self._terminal.width
         if most is None:
             # A single long text must not widen all other rows.

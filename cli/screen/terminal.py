@@ -38,12 +38,12 @@ class Terminal(NamedTuple):
     """Whether times are shown as ISO 8601 in UTC: without a terminal, or with `--utc`."""
 
     def toned(self, text: str, tone: str | None) -> str:
-        """Return an escaped text in the colour of its tone."""
+        """Return the escaped text, coloured according to its tone."""
         return click.style(text, fg=tone) if tone and self.is_coloured else text
 
 
 def terminal() -> Terminal:
-    """Return standard output's capabilities, as determined on a command's first call."""
+    """Return standard output's capabilities, determined when a command first needs them."""
     context = click.get_current_context(silent=True)
     if context is None:
         return _look(AUTO, wants_utc=False)
@@ -91,7 +91,7 @@ def width_of(descriptor: int) -> int:
 
 
 def pause(seconds: float) -> None:
-    """Wait for a while; raise `BrokenPipeError` if the reader of the output is gone."""
+    """Wait for some time; raise `BrokenPipeError` if the output's reader has exited."""
     waiting = select.poll()
     # With no events requested, `poll` reports only that the other end was closed.
     waiting.register(STDOUT, 0)

@@ -10,7 +10,7 @@ from .terminal import clock, terminal
 
 
 def when(text: object, *, is_relative: bool = False) -> str:
-    """Return a recorded time: short and local on a terminal, unchanged elsewhere."""
+    """Return a recorded time: short and local on a terminal, unchanged otherwise."""
     said = str(text)
     if terminal().has_utc:
         return said
@@ -23,7 +23,7 @@ def when(text: object, *, is_relative: bool = False) -> str:
 
 
 def short(moment: datetime, *, now: datetime, zone: tzinfo | None) -> str:
-    """Return a time in short form: `09:41`, `yesterday 23:10`, `Nov 21 23:10`."""
+    """Return a time in short format: `09:41`, `yesterday 23:10`, `Nov 21 23:10`."""
     local, today = moment.astimezone(zone), now.astimezone(zone).date()
     clock, day = f"{local:%H:%M}", local.date()
     if day == today:
@@ -38,7 +38,7 @@ def short(moment: datetime, *, now: datetime, zone: tzinfo | None) -> str:
 
 
 def relative(moment: datetime, *, now: datetime, zone: tzinfo | None) -> str:
-    """Return the time elapsed if it is less than a day, else the time in short form."""
+    """Return the time elapsed if it is less than a day, else the time in short format."""
     seconds = int((now - moment).total_seconds())
     if not 0 <= seconds < 86_400:
         return short(moment, now=now, zone=zone)
@@ -56,5 +56,5 @@ def told(moment: datetime, *, zone: tzinfo | None) -> str:
 
 
 def moment_of(milliseconds: float) -> datetime:
-    """Return the time for a number of milliseconds since 1970."""
+    """Return the time that is a number of milliseconds after the start of 1970."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC)

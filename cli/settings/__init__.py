@@ -1,4 +1,4 @@
-"""The settings file of the work tree: located once, and read if it exists.
+"""The work tree's settings file, which is located once, and read if it exists.
 
 The command line overrides the environment, which overrides the file, which overrides the
 default. Every command imports this module and its imports.
@@ -56,9 +56,9 @@ def off_by() -> str | None:
 
 
 def log_place(start: Path) -> tuple[Path, str | None]:
-    """Return the folder in which to look for the log, and the log's folder if named.
+    """Return the folder in which to look for the log, and the log's folder if specified.
 
-    SPRINTLOG_DIR names it, or else the work tree's settings file.
+    SPRINTLOG_DIR specifies the log's folder, or else the work tree's settings file does.
     """
     if named := os.environ.get("SPRINTLOG_DIR"):
         return start, named
@@ -71,7 +71,8 @@ def log_place(start: Path) -> tuple[Path, str | None]:
 def log_address() -> str | None:
     """Return the address of a log on a server, or None for a log in a folder.
 
-    SPRINTLOG_LOG names it, or else the settings file, which must not contain a password.
+    SPRINTLOG_LOG specifies it, or else the settings file, which must not contain a
+    password.
     """
     if named := os.environ.get("SPRINTLOG_LOG"):
         return named

@@ -98,11 +98,11 @@ class SettingsFile:
 
     @property
     def folder(self) -> Path:
-        """Return the file's folder, to which its paths are relative."""
+        """Return the file's folder, to which the file's paths are relative."""
         return self.path.parent
 
     def value(self, key: str) -> Any:
-        """Return a validated and trusted value, or None if it is not set."""
+        """Return a validated and trusted value, or None if the key is not set."""
         if key not in self.given:
             return None
         if KEYS[key].needs_trust and not self.is_trusted:
@@ -152,7 +152,7 @@ class SettingsFile:
         return InvalidInputError(f"{where}: {said}", file=str(self.path))
 
     def line_of(self, key: str) -> int | None:
-        """Return the line of a key, or None if the key is not written in its plain form."""
+        """Return a key's line number, or None if the key is not written in plain form."""
         wanted = [*filter(None, self._prefix.split(".")), *key.split(".")]
         table: list[str] = []
         best: tuple[int, int] | None = None

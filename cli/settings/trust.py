@@ -1,7 +1,8 @@
 """The user's own lists, outside every work tree: safe folders and trusted files.
 
-A digest covers a repository and the values in its settings file that require trust. A
-change of other values, or another work tree of the repository, needs no new consent.
+A digest covers a repository and the values in its settings file that require trust.
+Changing other values, or using another work tree of the repository, requires no new
+consent.
 """
 
 import os
@@ -18,7 +19,7 @@ EVERYWHERE = "*"
 
 
 def tree_of(folder: Path) -> str:
-    """Return a path common to all work trees of a repository, or else the folder."""
+    """Return a path that all work trees of a repository share, or else the folder."""
     git = folder / ".git"
     if git.is_file() and (directory := linked_directory(git)) is not None:
         return os.path.dirname(os.path.realpath(common_directory(directory)))
@@ -42,7 +43,7 @@ def trust(folder: Path, digest: str) -> Path:
 
 
 def forget(folder: Path) -> int:
-    """Remove a repository's digests from the list; return how many there were."""
+    """Remove a repository's digests from the list; return how many were removed."""
     stay, before = [*_without(folder)], len([*_lines(home() / "trusted")])
     if len(stay) < before:
         _write(stay)
@@ -50,7 +51,7 @@ def forget(folder: Path) -> int:
 
 
 def trusted_for(folder: Path) -> int:
-    """Return the number of digests on the list for a repository."""
+    """Return how many of the list's digests belong to a repository."""
     return len([*_lines(home() / "trusted")]) - len([*_without(folder)])
 
 

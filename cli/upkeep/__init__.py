@@ -1,1 +1,1 @@
-"""Commands in the Keep it sound section."""
+"""Commands in the "Keep it sound" section."""

@@ -1,4 +1,4 @@
-"""The `sprintlog completion` command: a shell's completion script."""
+"""The `sprintlog completion` command, which prints a shell's completion script."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The `sprintlog config` command: settings with their origins, and trust in the file."""
+"""The `sprintlog config` command: settings and their origins, and trust in the file."""
 
 import os
 from collections.abc import Iterator
@@ -30,8 +30,8 @@ def command(key: str | None, trusts: bool, as_json: bool) -> None:
 
     Options on the command line take precedence over all of them. The file is
     `sprintlog.toml` at the work tree's root, or `[tool.sprintlog]` in its pyproject.toml.
-    Its commands, and its paths and actor for recording, are used only after --trust, which
-    must be repeated after each change to them.
+    The file's commands, and its paths and actor for recording, are used only after --trust,
+    which must be repeated whenever they change.
 
     Examples: sprintlog config
 

@@ -1,4 +1,4 @@
-"""The `sprintlog store copy` command: copy missing events from one store to another."""
+"""The `sprintlog store copy` command, which copies missing events to another store."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -90,7 +90,7 @@ def _target(named: str) -> Iterator[Log]:
 
 
 def _is_of_extension(named: str) -> bool:
-    """Return whether an address names an extension's store rather than a file."""
+    """Return whether an address refers to an extension's store rather than a file."""
     scheme, colon, _ = named.partition(":")
     return bool(colon) and is_extension(scheme) and not Path(named).exists()
 

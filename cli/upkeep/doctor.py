@@ -1,4 +1,4 @@
-"""The `sprintlog doctor` command: check the log, and rescue the undamaged part of it."""
+"""The `sprintlog doctor` command: check the log, and rescue its undamaged part."""
 
 import sys
 from contextlib import suppress
@@ -37,11 +37,11 @@ LOSS = {
 def command(target: Path | None, as_json: bool) -> None:
     """Diagnose the log, its location and its surroundings; change nothing.
 
-    It works on a damaged, locked or read-only log, because it reads a copy. Exit status 4
-    if something is damaged, missing or drifted. It checks the newest events; `verify`
-    checks all. With --salvage, the events before the first damaged one become a new log.
-    Readable later events are written next to it, and the old log does not change; exit
-    status 4 if some events could not be saved.
+    The command works on a damaged, locked or read-only log, because it reads a copy. The
+    exit status is 4 if something is damaged, missing or drifted. It checks the newest
+    events; `verify` checks all events. With --salvage, the events before the first damaged
+    event become a new log. Readable later events are written next to it, and the old log
+    does not change; the exit status is 4 if some events could not be saved.
 
     Examples: sprintlog doctor
 

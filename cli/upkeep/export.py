@@ -1,8 +1,8 @@
 """The `sprintlog store export` command: write the log to a file, or send it to a server.
 
 Sending to a server only reads the log, in a separate process, so recording processes
-never wait for a server. The position that each address has reached is stored in a small
-file next to the log.
+never wait for a server. For each address, the position of the last event sent is stored
+in a small file next to the log.
 """
 
 import os
@@ -151,9 +151,9 @@ def send(
 
 @contextmanager
 def _keeping(sent: Sent) -> Iterator[Callable[[Head], None]]:
-    """Yield a function that stores the position reached, each second and at the end.
+    """Yield a function that stores the position reached, every second and at the end.
 
-    If the process is killed, the last second's messages are sent again.
+    If the process is killed, the messages of the last second are sent again.
     """
     last: Head | None = None
     due = time.monotonic() + KEEP_SECONDS
@@ -186,7 +186,7 @@ def _left_out(answer: bytes) -> int:
 def _given(
     kind: str, environment: Mapping[str, str]
 ) -> tuple[dict[str, str], bytes | None]:
-    """Return the headers of each message, and the key that signs webhooks."""
+    """Return the headers sent with each message, and the key that signs webhooks."""
     if kind == OTLP:
         more = _headers_in(environment.get(HEADERS, ""))
         return {"Content-Type": "application/json", **more}, None
@@ -212,7 +212,7 @@ def _headers_in(said: str) -> dict[str, str]:
 
 
 def _traces_of(url: str) -> str:
-    """Return an endpoint's address for traces."""
+    """Return the traces address of an endpoint."""
     whole = url.rstrip("/")
     return whole if whole.endswith(TRACES_PATH) else whole + TRACES_PATH
 
@@ -256,10 +256,10 @@ def command(
 ) -> None:
     """Write the log as JSON Lines, from which `store import` restores the same log.
 
-    It writes a header, every event with its complete envelope, and the head, and checks the
-    chain. --sprint exports the events of one sprint, which cannot be imported again. Other
-    formats are for other tools, without text unless --with-content is passed. --json prints
-    information about the file given with --out.
+    The output has a header, every event with its complete envelope, and the head; the chain
+    is checked. --sprint exports the events of one sprint, which cannot be imported again.
+    Other formats are for other tools, without text unless --with-content is passed. --json
+    prints information about the file given with --out.
 
     --otlp-endpoint and --webhook send the events since the last export to an address.
 
@@ -321,7 +321,7 @@ def _export(
 def _export_figures(
     workspace: Workspace, write: Callable[[bytes], object], name: str | None
 ) -> Carried:
-    """Write the sprints' state at their last events, without the current time."""
+    """Write each sprint's state at its last event, without the current time."""
     head = workspace.log.head()
     known = workspace.sprints()
     chosen = known if name is None else {name: known[name]}
@@ -335,7 +335,7 @@ def _export_figures(
 
 @contextmanager
 def _new_file(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a file that appears under its name once it is complete and on disk."""
+    """Yield a file that appears under its name only when it is complete and on disk."""
     if os.path.lexists(path):
         raise RefusedError(
             f"{path} already exists: an export never overwrites a file", file=str(path)

@@ -1,4 +1,4 @@
-"""The `sprintlog verify head` command: write down the log's head, and sign it."""
+"""The `sprintlog verify head` command: print the log's head, and optionally sign it."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ from ..output import print_answer
 def command(
     sign: bool, key: Path | None, out: Path | None, trailer: bool, as_json: bool
 ) -> None:
-    """Print the log's head, which identifies its complete content.
+    """Print the log's head, which identifies the log's complete content.
 
     A copy stored elsewhere, or a signature, shows later whether an earlier event was
     modified.

@@ -1,4 +1,4 @@
-"""The `sprintlog verify prove` command: a small file that proves an event was recorded."""
+"""The `sprintlog verify prove` command: a small proof that an event was recorded."""
 
 from pathlib import Path
 
@@ -28,8 +28,8 @@ from ..output import print_answer
 def command(position: int, head_file: Path | None, out: Path | None, as_json: bool) -> None:
     """Write a proof of one event for someone without access to the log.
 
-    `sprintlog verify --proof FILE` checks it. It contains this event, and only digests of
-    all others.
+    `sprintlog verify --proof FILE` checks the proof, which contains this event and only
+    digests of all other events.
 
     Example: sprintlog verify prove 412 --head HEAD.txt
     """

@@ -1,4 +1,4 @@
-"""The `sprintlog store prune` command: remove old data that no rollback needs."""
+"""The `sprintlog store prune` command: remove old data that no rollback requires."""
 
 import re
 from datetime import timedelta
@@ -72,9 +72,9 @@ def command(
 ) -> None:
     """Remove old snapshots and copies of reports; events are never removed.
 
-    It keeps the newest, first, best and selected snapshots, and all targets of a rollback
-    or its undo. `doctor` shows the space used. With --sessions the calls of old sessions
-    remain as events, but their content is erased permanently.
+    The newest, first, best and selected snapshots are kept, as are all targets of a
+    rollback or its undo. `doctor` shows the space used. With --sessions, the calls of old
+    sessions remain as events, but their content is erased permanently.
 
     Examples: sprintlog store prune --older-than 30d --dry-run
 
@@ -115,7 +115,7 @@ def command(
 
 
 def _both(gone: int, old: int) -> str:
-    """Return a text with the number of snapshots and, if any, the number of reports."""
+    """Return the number of snapshots and, if there are any, of reports, in words."""
     said = counted(gone, "snapshot")
     return f"{said} and {counted(old, 'report')}" if old else said
 
@@ -136,7 +136,7 @@ def _show(
 def prune_sessions(
     workspace: Workspace, options: Options, *, age: timedelta, dry_run: bool
 ) -> None:
-    """Erase the content of tool calls in sessions that exceed an age."""
+    """Erase the content of tool calls in sessions that are older than `age`."""
     before = parse(workspace.now()) - age
     found = [*old_sessions(workspace.log, to_text(before))]
     names, calls = [one.name for one in found], sum(one.calls for one in found)
@@ -182,6 +182,6 @@ def _size(file: Path) -> int:
 
 
 def _reason(age: timedelta) -> str:
-    """Return the reason for pruning, worded identically on each run."""
+    """Return the reason for pruning, worded identically in each run."""
     rest = age - timedelta(days=age.days)
     return f"sessions older than {counted(age.days, 'day') if not rest else age}"

@@ -1,4 +1,4 @@
-"""The `sprintlog rebuild` command: write the state files again from the log."""
+"""The `sprintlog rebuild` command: write the state files from the log again."""
 
 import sys
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
 def _files(
     workspace: Workspace, sprint_id: str | None, *, check: bool
 ) -> Iterator[tuple[str, str, Refreshed]]:
-    """Yield the result for each file, preceded by its stream's kind and name."""
+    """Yield each file's result, preceded by the kind and name of its stream."""
     sprints = SprintFile(workspace)
     for name in [workspace.choose(sprint_id)] if sprint_id else [*workspace.sprints()]:
         yield "sprint", name, _rebuilt(workspace, sprints, name, check=check)

@@ -1,4 +1,4 @@
-"""The `sprintlog redact` command: erase a text from the log and sprintlog's other files."""
+"""The `sprintlog redact` command: erase text from the log and sprintlog's other files."""
 
 import re
 import sys
@@ -123,7 +123,7 @@ def command(
 
 
 def _from_stdin() -> str:
-    """Return a text from standard input, to keep it out of the shell's history."""
+    """Read the text from standard input, to keep it out of the shell's history."""
     content = sys.stdin.buffer.read(TEXT_BYTES_MAX)
     return content.decode("utf-8", "surrogateescape").rstrip("\r\n")
 

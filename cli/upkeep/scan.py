@@ -15,10 +15,10 @@ from ..output import INTEGRITY, counted, counting, hint, print_answer, visible
 )
 @with_json
 def command(since: str | None, as_json: bool) -> None:
-    """Search events, stored files and snapshots for known forms of secrets.
+    """Search events, stored files and snapshots for known types of secrets.
 
-    The exit status is 4 if a secret is found; each is printed with a command that erases
-    it.
+    The exit status is 4 if a secret is found; each secret is printed with a command that
+    erases it.
 
     Example: sprintlog scan --since 2026-01-30T00:00:00Z
     """

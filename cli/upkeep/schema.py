@@ -32,12 +32,12 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 )
 @typed.argument("name", nargs=-1, metavar="[NAME]")
 def command(what: str, name: tuple[str, ...]) -> None:
-    """Print the JSON Schema of a file, the data of all events, or all commands.
+    """Print the JSON Schema of a file, of all events' data, or of all commands.
 
     `progress` is PROGRESS.yaml, `plan` the input of `sprint create`, `sprint` SPRINT.yaml,
-    `metrics` the input of `iteration end --metrics`, `journal` progress.json, `config`
+    `metrics` the input of `iteration end --metrics`, `journal` progress.json, and `config`
     sprintlog.toml. `answers` is the output of commands with --json; with NAME, such as
-    `gate show`, the output of one command.
+    `gate show`, it is the output of one command.
 
     Example: sprintlog schema progress > progress.schema.json
     """
@@ -53,7 +53,7 @@ def command(what: str, name: tuple[str, ...]) -> None:
 
 
 def _file_schema(what: str) -> dict[str, Any]:
-    """Return a file's schema: from msgspec if sprintlog writes it, else from pydantic."""
+    """Return a file's schema, from msgspec if sprintlog writes it, else from pydantic."""
     if what in ("progress", "plan"):
         kind = shape.Progress if what == "progress" else shape.CompiledPlan
         _, parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
@@ -78,7 +78,7 @@ def _file_schema(what: str) -> dict[str, Any]:
 
 
 def answers_schema(name: tuple[str, ...]) -> dict[str, object]:
-    """Return the schema of the answers to every command, or to a given command."""
+    """Return the schema of the answers to every command, or to the given command."""
     found: click.Context | None = click.get_current_context().find_root()
     for word in name:
         found = found and typed.below(found, word)
@@ -102,7 +102,7 @@ def schema_of(what: str) -> dict[str, object]:
 
 
 def events_schema() -> dict[str, object]:
-    """Return the schema of every event's data, by wire tag."""
+    """Return the schema of every event's data, by event type."""
     events = list(CODEC.events.values())
     schemas, components = msgspec.json.schema_components(
         events, ref_template="#/$defs/{name}"
@@ -134,7 +134,7 @@ CODES = re.compile(r" \([A-Z]{3,4}-\d{3}(?:(?:,| to) [A-Z]{3,4}-\d{3})*\)")
 
 
 def without_codes(schema: Any) -> Any:
-    """Return a schema without rule ids in its descriptions."""
+    """Return a schema without the rule ids in its descriptions."""
     if isinstance(schema, dict):
         return {
             name: CODES.sub("", one)

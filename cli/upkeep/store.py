@@ -1,4 +1,4 @@
-"""The `sprintlog store` commands: copies of the log, its exchange with tools, its size."""
+"""The `sprintlog store` commands: copies, exchange and size of the log."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,7 +52,7 @@ def backup(file: Path, as_json: bool) -> None:
 @typed.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @with_json
 def import_(file: Path, as_json: bool) -> None:
-    """Import a log written by `store export` into an empty log; - reads stdin.
+    """Import a log written by `store export` into an empty log; FILE - is stdin.
 
     Every event keeps its position and hash. Lines, chain and head are checked during the
     import; if there is a problem, nothing is imported. Missing state files are written;

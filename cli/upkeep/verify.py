@@ -1,4 +1,4 @@
-"""The `sprintlog verify` command: check the log and files against the recorded events."""
+"""The `sprintlog verify` command: check the log, and the files against recorded events."""
 
 import os
 import re
@@ -187,7 +187,7 @@ def findings_of_head(
 
 
 def findings_of_git(workspace: Workspace) -> Iterator[Finding]:
-    """Yield the commits that name a head which the log does not have."""
+    """Yield the commits that contain a head that does not exist in the log."""
     count, wrong = proofs.witnessed(workspace)
     is_one = count == 1
     output.note(
@@ -198,7 +198,7 @@ def findings_of_git(workspace: Workspace) -> Iterator[Finding]:
 
 
 def check_proof(file: Path, signers: Path | None, *, as_json: bool) -> None:
-    """Check a proof without a log."""
+    """Check a proof without using a log."""
     proof = proofs.read_proof(file)
     problems = proofs.problems(proof, file=str(file))
     who = None

@@ -1,7 +1,7 @@
 """Actions on the live page: the commands, middlewares and events of the command line.
 
-A preview first shows what would be recorded at the sprint's current version; after the
-confirmation, the action is recorded only if the version is still the same.
+A preview first shows the events to be recorded at the sprint's current version; after the
+confirmation, the action is recorded only if the version has not changed.
 """
 
 from collections.abc import Callable, Mapping
@@ -76,7 +76,7 @@ class Shown(NamedTuple):
 
 
 class WantedAction(NamedTuple):
-    """An action with the form's values, the selected sprint and the actor."""
+    """An action, with the form's values, the selected sprint and the actor."""
 
     host: WebHost
     action: PageAction
@@ -95,7 +95,7 @@ class WantedAction(NamedTuple):
         return Shown(version, [self.host.said_of(event) for event in events])
 
     def record(self, workspace: Workspace, version: int) -> None:
-        """Record the action if the sprint's version is unchanged; then update its files."""
+        """Record the action if the sprint's version is unchanged, then update its files."""
         self.host.check_is_on()
         sprint_id = workspace.choose(self.sprint_id)
         try:
@@ -117,7 +117,7 @@ class WantedAction(NamedTuple):
 def wanted(
     host: WebHost, command: str, sprint_id: str, given: Given, *, actor: str
 ) -> WantedAction:
-    """Return the action requested by a form, with secrets masked and empty fields ignored.
+    """Return the action requested by a form; secrets are masked and empty fields ignored.
 
     Raise `NotFoundError` for an unknown action, or `InvalidInputError` naming an invalid
     field.

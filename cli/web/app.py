@@ -137,7 +137,7 @@ class Server:
         return HTMLResponse(await self.reader.ask(lambda w: self.pages.compared(w, known)))
 
     async def api(self, request: Request) -> Response:
-        """Return the answer of a command with `--json`."""
+        """Return a command's `--json` answer."""
         command = request.path_params["command"].replace("/", " ")
         given = _parameters(request)
         return await self.reader.ask(lambda w: _json(answer(w, command, given)))
@@ -148,7 +148,7 @@ class Server:
         return Response(said, headers={"Content-Type": METRICS_TYPE})
 
     async def health(self, request: Request) -> Response:
-        """Return whether the log can be read."""
+        """Return a response that states whether the log can be read."""
         problem = self.tail.problem
         return PlainTextResponse(
             "ok\n" if problem is None else "the log cannot be read\n",
@@ -176,7 +176,7 @@ class Server:
         return _Stream(self, after)
 
     async def said(self, after: int) -> AsyncIterator[ServerSentEvent]:
-        """Yield the messages of a stream after a position while it is open."""
+        """Yield the messages of a stream after a position while the stream is open."""
         try:
             head = self.tail.position
             if after > head:
@@ -239,7 +239,7 @@ class Server:
 
 
 class _Stream(EventSourceResponse):
-    """A page's event stream, counted as open from the start of the answer to its end."""
+    """A page's event stream, counted as open from the start to the end of the answer."""
 
     def __init__(self, server: Server, after: int) -> None:
         said = server.said(after)
@@ -300,7 +300,7 @@ def _content(name: str) -> bytes:
 
 
 def _parameters(request: Request, *takes: str) -> dict[str, str]:
-    """Return the parameters of a request; raise `InvalidInputError` for invalid ones.
+    """Return the parameters of a request; raise `InvalidInputError` for invalid parameters.
 
     If no names are given, the question itself validates the parameters.
     """

@@ -1,4 +1,4 @@
-"""The end of the log for all open pages: a single thread reads it and answers."""
+"""The end of the log for all open pages; a single thread reads the log and answers."""
 
 import asyncio
 from collections import deque
@@ -78,7 +78,7 @@ class Tail:
             self._wake()
 
     def fail(self, problem: str) -> None:
-        """Record that the log cannot be read now."""
+        """Record that the log cannot currently be read."""
         self.problem = problem
 
     def close(self) -> None:
@@ -112,7 +112,7 @@ class Tail:
             position = page[-1].position
 
     def _since(self, position: int) -> list[EventLine] | None:
-        """Return buffered events after a position, or None if some are missing."""
+        """Return buffered events after a position, or None if some events are missing."""
         if not self._kept or self._kept[0].position > position + 1:
             return None
         skipped = position + 1 - self._kept[0].position

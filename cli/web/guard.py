@@ -31,10 +31,10 @@ _NEW = "run `sprintlog serve --new-token` to create a new token"
 
 
 def kept_token(folder: Path, *, is_new: bool = False) -> str:
-    """Return a log's token; create it if necessary.
+    """Return a log's token, which is created if necessary.
 
     If the folder is not writable, the token is valid only for this process. Raise
-    `InvalidInputError` for a file that others may read or that does not contain a token.
+    `InvalidInputError` if others may read the token's file, or if it contains no token.
     """
     path = folder / NAME
     if is_new:
@@ -78,17 +78,17 @@ def _read(path: Path) -> str:
 
 
 def is_same(given: str, token: str) -> bool:
-    """Compare a text with the token in constant time."""
+    """Compare text with the token in constant time."""
     return hmac.compare_digest(given.encode(errors="replace"), token.encode())
 
 
 def form_token(token: str) -> str:
-    """Return a token for the page's forms that other sites cannot know."""
+    """Return a token for the page's forms that other sites cannot guess."""
     return hmac.digest(token.encode(), b"form", "sha256").hex()
 
 
 def policy(style: str = "", script: str = "") -> str:
-    """Return an answer's content security policy; a page may have inline styles and code.
+    """Return the content security policy of an answer; inline styles and code are optional.
 
     Only content from this server is run, displayed or requested.
     """
@@ -191,8 +191,8 @@ class Guard:
     def _entered(self, scope: Scope) -> Response | None:
         """Return an answer that sets the cookie if the address contains the token.
 
-        It is a page that continues to the same address without the token. After a link from
-        another site, a browser would not send the new cookie with a redirect.
+        The answer is a page that continues to the same address without the token. After a
+        link from another site, a browser would not send the new cookie with a redirect.
         """
         if _PARAMETER.encode() not in scope["query_string"]:
             return None

@@ -42,7 +42,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def made(app: ASGIApp) -> uvicorn.Server:
-    """Return a server for an application, with sprintlog's limits."""
+    """Return a server that runs an application with sprintlog's limits."""
     config = uvicorn.Config(
         app,
         access_log=False,
@@ -58,7 +58,7 @@ def made(app: ASGIApp) -> uvicorn.Server:
 
 
 def logger(*, as_json: bool) -> "structlog.typing.FilteringBoundLogger":
-    """Return a logger that writes to stderr: lines, or JSON for a script."""
+    """Return a logger that writes lines, or JSON for a script, to stderr."""
     render: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
         if as_json
@@ -108,7 +108,7 @@ class LibraryLog(logging.Handler):
 
 
 class Logged:
-    """Logs requests and their statuses, but never parameters or headers."""
+    """Logs requests with their statuses, but never parameters or headers."""
 
     def __init__(self, app: ASGIApp, tell: Tell) -> None:
         self._app, self._tell = app, tell

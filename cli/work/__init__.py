@@ -1,1 +1,1 @@
-"""Commands in the Work section."""
+"""Commands in the "Work" section."""

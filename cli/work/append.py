@@ -1,4 +1,4 @@
-"""The `sprintlog append` command: a single event, or a stream of events as JSON Lines."""
+"""The `sprintlog append` command: append one event, or a stream of events as JSON Lines."""
 
 import os
 import select
@@ -54,9 +54,9 @@ def command(
     """Append an event by running the command that would have caused it.
 
     Without TYPE, each line of standard input is an object with `type`, `data` and
-    optionally `stream`, `actor`, `at`, `key`, `expect`, `observed`. Each is answered by one
-    line once it is durable, or by a line with `error`. State files are updated when the
-    input pauses or ends.
+    optionally `stream`, `actor`, `at`, `key`, `expect`, `observed`. Each line is answered
+    by one line once its event is durable, or by a line with `error`. State files are
+    updated when the input pauses or ends.
 
     Examples: sprintlog append phase-started --data '{"phase": "setup"}'
 
@@ -104,7 +104,7 @@ def _append_lines(
 def _append_line(
     workspace: Workspace, line: "_InputLine", options: record.Options, stale: set[str]
 ) -> bool:
-    """Record and answer a line; its stream's state file becomes stale."""
+    """Record and answer a line; add its stream to the streams with stale state files."""
     try:
         outcome = _append(workspace, line.fields(), options)
     except SprintlogError as error:
@@ -146,7 +146,7 @@ def _merged(options: record.Options, line: dict[str, Any]) -> record.Options:
 
 
 class _InputLine(NamedTuple):
-    """A line of standard input, and the defaults of its omitted fields."""
+    """A line of standard input, and the defaults for its omitted fields."""
 
     number: int
     text: bytes
@@ -189,7 +189,7 @@ def _lines(descriptor: int) -> Iterator[bytes | None]:
 
 
 def _refresh_what_can(workspace: Workspace, stale: set[str]) -> None:
-    """Update stale state files; files that fail are retried at the end."""
+    """Update stale state files; files that could not be updated are retried at the end."""
     for stream in sorted(stale):
         with suppress(SprintlogError):
             record.refresh_stream(workspace, stream)

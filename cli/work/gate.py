@@ -38,8 +38,8 @@ PHASE = typed.option(
 def command() -> None:
     """Run the gate of a phase, or record its result.
 
-    A gate checks completed work: that of a leaf in progress, or of a phase whose leaves are
-    all finished. A phase is not completed until its gate has passed.
+    A gate checks completed work: the work of a leaf in progress, or of a phase whose leaves
+    are all finished. A phase is not completed until its gate has passed.
     """
 
 
@@ -65,7 +65,7 @@ def run(
     """Run a gate's script in the work tree and record its result.
 
     If the gate fails, the exit status is 6, and standard output is a prompt for the agent
-    that repairs it: the gate's on-fail prompt and the script's output.
+    that fixes the problem: the gate's on-fail prompt and the script's output.
 
     Example: sprintlog gate run --phase build --timeout 300
     """
@@ -118,7 +118,7 @@ def record(
     attempt: int | None,
     **given: Any,
 ) -> None:
-    """Record the result of a gate that ran elsewhere; the event is marked as such.
+    """Record the result of a gate that ran elsewhere; the event is marked accordingly.
 
     The same rules apply, and the output is the same as that of `gate run`.
 
@@ -138,7 +138,7 @@ def record(
 @PHASE
 @with_reading
 def show(phase: str | None, reading: ReadOptions) -> None:
-    """List all gates with their statuses, or show a gate with its last output.
+    """List all gates with their statuses, or show one gate with its last output.
 
     Example: sprintlog gate show --phase build --json
     """
@@ -162,7 +162,7 @@ def show(phase: str | None, reading: ReadOptions) -> None:
 
 
 def _printed(file: Path | None) -> dict[str, Any]:
-    """Return a script's output from a file, limited like that of `gate run`."""
+    """Return a script's output from a file, limited in the same way as for `gate run`."""
     if file is None:
         return {}
     output = Output()
@@ -232,7 +232,7 @@ def answer_gate(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> int
 
 
 def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
-    """Print a verdict; stdout contains only the data required for a repair."""
+    """Print a verdict; stdout contains only the data required to fix the problem."""
     most = answer.attempts_max
     attempt = f"attempt {checked.attempt} of at most {most}"
     if checked.attempt == most:

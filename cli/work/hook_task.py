@@ -38,7 +38,7 @@ TAKEN = {
 def command(status: str, hook_id: str, iteration: int | None, **given: Any) -> None:
     """Record tasks that run in parallel with a goal's iterations.
 
-    A task is spawned before it starts, and running once its process has started. It then
+    A task is `spawned` before its process starts, and `running` afterwards. It then
     completes or fails; the loop continues after a failure.
 
     Examples: sprintlog hook-task spawned learning

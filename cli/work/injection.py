@@ -73,7 +73,7 @@ with_workflow = typed.several(
 
 
 def with_injection(*more: Decorator) -> Decorator:
-    """Return a decorator that adds the injection options and the given additional ones."""
+    """Return a decorator that adds the injection options and the given other options."""
     return typed.several(
         typed.option("--prompt", metavar="TEXT", help="The prompt."),
         typed.option(
@@ -165,7 +165,7 @@ def of_workflow(workflow: str, folder: Path | None, sprint_id: str) -> Coming:
 
 
 def named(error: RefusedError, coming: Coming, key: str) -> RefusedError:
-    """Return an error that names the option or the file's field instead of a node."""
+    """Return an error that names the option or the field in the file, not a node."""
     field = str(error.fields.get("field") or "")
     if not field.startswith("nodes"):
         return error
@@ -184,10 +184,10 @@ def named(error: RefusedError, coming: Coming, key: str) -> RefusedError:
 def command(**given: Any) -> None:
     """Insert phases into the plan of a running sprint; the pointer does not move.
 
-    The default position is directly after the current work and earlier injections there.
-    --json also prints the `addresses` of the new phases. FILE contains a list of phases, as
-    in a plan: `phases: [{id: fix, prompt: Fix it}]`. A file or workflow is injected
-    completely or not at all.
+    By default, the phases are inserted directly after the current work and earlier
+    injections there. --json also prints the `addresses` of the new phases. FILE contains a
+    list of phases, as in a plan: `phases: [{id: fix, prompt: Fix it}]`. A file or workflow
+    is injected completely or not at all.
 
     Examples: sprintlog phase inject --prompt 'Name the user in the log'
 

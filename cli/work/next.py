@@ -44,7 +44,7 @@ def command(only_prompt: bool, prompt_file: str | None, reading: ReadOptions) ->
 
 
 def _shown(action: Action, prompt_file: str | None) -> str | None:
-    """Return the prompt as printed for people; for a phase, the plan's text."""
+    """Return the prompt as printed for people; for a phase, return the plan's text."""
     is_plain = action.do in (WORK, GATE) and prompt_file is None
     return action.task if is_plain else action.prompt
 

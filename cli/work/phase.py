@@ -1,4 +1,4 @@
-"""The `sprintlog phase` commands: changes of a leaf's status."""
+"""The `sprintlog phase` commands, which change the status of a leaf."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ REASON = typed.option("--reason", metavar="TEXT", help="Why.")
 
 
 def with_phase(function: Function) -> Function:
-    """Add the argument for a leaf's address, by default that of the pointer's leaf."""
+    """Add the argument for a leaf's address; the default is the leaf at the pointer."""
     return typed.argument("phase", required=False, metavar="[PHASE/STEP/SUB-PHASE]")(
         with_recording(function)
     )
@@ -25,9 +25,9 @@ def with_phase(function: Function) -> Function:
 def command() -> None:
     """Start, complete, fail, retry, skip or inject phases, steps and sub-phases.
 
-    A leaf is addressed by ids, such as `build/step-1/implement`; the default is the
-    pointer. The status of parents is derived from their children; skip, retry and reopen
-    accept a parent, which stands for all its leaves.
+    A leaf is addressed by ids, such as `build/step-1/implement`; the default is the leaf at
+    the pointer. The status of parents is derived from their children; skip, retry and
+    reopen accept a parent, which represents all its leaves.
     """
 
 
@@ -48,9 +48,9 @@ def start(phase: str | None, model: str | None, **given: Any) -> None:
 def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     """Mark a leaf as completed.
 
-    While the sprint is paused or otherwise stopped, the work is recorded as done; after a
-    resume, the loop or another call of this command completes the leaf. A step or phase is
-    completed by its children, and then accepts a summary.
+    While the sprint is paused or otherwise stopped, the work is recorded as done; after the
+    sprint is resumed, the loop or another call of this command completes the leaf. A step
+    or phase is completed by its children, and then accepts a summary.
 
     Example: sprintlog phase complete setup --summary 'branch made'
     """
@@ -79,7 +79,7 @@ def fail(
 
     The policy schedules another attempt (next-retry-at) or blocks the sprint. With --until,
     the agent is recorded as rate-limited, which is not a failure: the leaf continues at
-    that time.
+    the given time.
 
     Example: sprintlog phase fail build --error '429' --category rate-limit
     """
@@ -98,7 +98,7 @@ def fail(
 @with_phase
 @typed.option("--reason", required=True, metavar="TEXT", help="Why the phase is blocked.")
 def block(phase: str | None, reason: str, **given: Any) -> None:
-    """Mark a leaf as blocked, and the sprint with it.
+    """Mark a leaf and the sprint as blocked.
 
     Example: sprintlog phase block deploy --reason 'no access'
     """
@@ -123,7 +123,7 @@ def retry(phase: str | None, reason: str | None, **given: Any) -> None:
     """Retry a failed or blocked leaf, or all such leaves of a step or phase.
 
     If a person retries a leaf, its retries and those of its gate are available again. If
-    the failure blocked the sprint, `sprintlog sprint resume` comes first.
+    the failure blocked the sprint, run `sprintlog sprint resume` first.
 
     Example: sprintlog phase retry build/step-0/implement
     """
@@ -137,7 +137,7 @@ def retry(phase: str | None, reason: str | None, **given: Any) -> None:
 def reopen(phase: str, reason: str | None, **given: Any) -> None:
     """Reset a completed or skipped leaf, step or phase to pending.
 
-    The pointer moves back to it if it precedes the current work.
+    If it precedes the current work, the pointer moves back to it.
 
     Example: sprintlog phase reopen setup --reason 'wrong branch'
     """

@@ -1,4 +1,4 @@
-"""The progress of a sprint on a screen: status, pointer, phases, goal, quality, usage."""
+"""Output of a sprint's progress: status, pointer, phases, goal, quality and usage."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -168,7 +168,7 @@ def shortened(blocks: Sequence[list[str]]) -> list[str]:
     """Return at most `LINES_MAX` lines, removing lines from the longest blocks.
 
     The first block is never shortened. Lines about finished and pending phases are removed
-    before those about phases in progress.
+    before lines about phases in progress.
     """
     _, *others = blocks
     if (count := sum(map(len, blocks))) <= LINES_MAX:
@@ -181,7 +181,7 @@ def shortened(blocks: Sequence[list[str]]) -> list[str]:
 
 
 def _current(found: views.Status, action: Action) -> str:
-    """Return the current phase, or the next command."""
+    """Return a line with the current phase or the next command."""
     if action.do == DONE and (since := stood_since(found)) is not None:
         return f"done: since {times.when(since)}"
     if action.resumed and action.phase:
@@ -205,7 +205,7 @@ def _files_lines(sprint: Sprint) -> list[str]:
 
 
 def _differing(sprint: Sprint) -> str | None:
-    """Return how the settings file differs from the recorded rules, or None."""
+    """Return how the settings file's rules differ from the recorded rules, or None."""
     # Imported here: most work trees have no settings file.
     from ..iterations.file_rules import differing
 
@@ -272,7 +272,7 @@ def _measures(workspace: Workspace, sprint: Sprint) -> Iterator[str]:
 
 
 def _lost_runs(sprint: Sprint) -> Iterator[str]:
-    """Yield a line for each gate whose run was killed, so its end cannot be recorded."""
+    """Yield a line for each gate whose run was killed and whose end cannot be recorded."""
     for node in dict.fromkeys(sprint.plan.tree.nodes.values()):
         started = run_of(sprint.plan, node)
         if started is not None and not is_alive(started):
@@ -312,7 +312,7 @@ def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
 
 
 def goal_lines(sprint: Sprint) -> list[str]:
-    """Return lines about the goal, open steps and idle count."""
+    """Return lines about the goal, the open steps and the idle count."""
     plan = sprint.plan
     if not plan.is_ralph:
         return []
@@ -344,7 +344,7 @@ def goal_lines(sprint: Sprint) -> list[str]:
 
 
 def spent_lines(sprint: Sprint) -> list[str]:
-    """Return lines about the resources used by all agents, and any recent failures."""
+    """Return lines about the resources used by all agents, and recent failures, if any."""
     spent, failed = sprint.knowledge.spent, sprint.knowledge.loops.failures
     if not (spent.runs or spent.cut_short):
         return []

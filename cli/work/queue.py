@@ -70,7 +70,7 @@ def _asked(
 def name_request(
     error: RefusedError, file: str | None, lines: list[int] | None
 ) -> RefusedError:
-    """Return an error that names the option, or the file and the line."""
+    """Return an error that names the option, or the file and line."""
     field = str(error.fields.get("field") or "")
     index, _, name = field.removeprefix("requests[").partition("].")
     if not field.startswith("requests["):
@@ -130,7 +130,7 @@ def command() -> None:
 def add(title: str | None, file: str | None, context: str | None, **given: Any) -> None:
     """Add a request to the queue, or all requests in a file at once.
 
-    An object in the file has `title`, `priority` and `type`, and optionally `id`,
+    Each object in the file has `title`, `priority` and `type`, and optionally `id`,
     `description`, `created-at`, `discovered-in` and `context`.
 
     Examples: sprintlog queue add 'Crash without an address' --priority high --type bug
@@ -171,7 +171,7 @@ def list_(reading: ReadOptions, **wanted: tuple[str, ...]) -> None:
 @REQUEST
 @with_reading
 def show(request: str, reading: ReadOptions) -> None:
-    """Show a request and its decisions: who decided what and when.
+    """Show a request and its decisions: who decided what, and when.
 
     Example: sprintlog queue show req-1
     """

@@ -89,8 +89,8 @@ def approve(
 ) -> None:
     """Approve a request and insert its work right after the current work.
 
-    Decision and injection are recorded atomically, and a rollback to an earlier point
-    discards both. To answer a question, pass the resulting task with --prompt.
+    The decision and the injection are recorded atomically, and a rollback to an earlier
+    point discards both. To answer a question, pass the resulting task with --prompt.
 
     Examples: sprintlog queue approve req-1 --reasoning 'people cannot log in'
 
@@ -154,7 +154,7 @@ def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
     """Defer a request; it becomes pending again once its condition is met.
 
     end-of-phase is the end of the current top-level phase. end-of-sprint is when no work is
-    left. next-sprint is when the next sprint in this log starts, which takes over the
+    left. next-sprint is when the next sprint in this log starts; that sprint takes over the
     request.
 
     Example: sprintlog queue defer req-2 --until end-of-phase --reasoning 'not now'
@@ -181,9 +181,9 @@ def backlog(request: str, reasoning: str, **given: Any) -> None:
 @typed.option("--reason", required=True, metavar="TEXT", help="Why it is decided again.")
 @with_recording
 def reopen(request: str, reason: str, **given: Any) -> None:
-    """Revert a decision: the request is pending again, and nothing else changes.
+    """Revert a decision: the request becomes pending again, and nothing else changes.
 
-    Work that an approval added to the plan stays there; `phase skip` skips it.
+    Work that an approval added to the plan stays there; use `phase skip` to skip it.
 
     Example: sprintlog queue reopen req-4 --reason 'people do wait for it'
     """
@@ -199,8 +199,8 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
     """Apply rules to all pending requests in one append.
 
     The first matching rule decides. Without --rules, critical or high bugs and security
-    requests are approved after the current work, low docs go into the backlog, and all
-    others are deferred to the end of the phase.
+    requests are approved and inserted after the current work, low docs are moved to the
+    backlog, and all others are deferred to the end of the phase.
 
     Example: sprintlog queue decide --auto --dry-run
     """

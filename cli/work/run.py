@@ -44,7 +44,7 @@ REST_SECONDS = 1
 
 
 class MisplacedOptionError(click.UsageError):
-    """Raised for an option of `run` that follows the command."""
+    """Raised for an option of `run` that follows the agent's command."""
 
     def __init__(self, name: str, word: str, context: click.Context) -> None:
         super().__init__(f"{name} is an option of run and must precede {word}", context)
@@ -152,10 +152,11 @@ def command(
     """Drive a sprint: do what `next` answers until it is done or a person is needed.
 
     COMMAND runs in the work tree and receives each prompt on standard input: position,
-    task, failure of the last attempt, learnings, answer format; with --prompt-file only
-    that file, and a work tree without a sprint gets one, limited to 100 iterations. Exit
-    code 0 with any output is a success, as is a successful result in an agent's output.
-    Output, tokens and cost are recorded. If `run` is killed, start it again: it continues.
+    task, failure of the last attempt, learnings and answer format. With --prompt-file it
+    receives only that file, and if the work tree has no sprint, one limited to 100
+    iterations is created. Exit code 0 with any output is a success, as is a successful
+    result in an agent's output. Output, tokens and cost are recorded. If `run` is killed,
+    start it again: it continues.
 
     The exit status is 0 if the sprint is done, otherwise the reason for stopping: 20 limit
     of iterations, 21 breakpoint, 22 pause, 23 blocked, 24 a person is needed, 25 budget. A
@@ -163,8 +164,9 @@ def command(
     exceed a budget; `iteration rules set` sets budgets for all runs together.
 
     With --measure, each run of COMMAND is measured and judged by rules that apply until
-    others are set. Exit status 26 is a stop because of a measurement. Every word after `--`
-    belongs to COMMAND; its default is `agent.command` of a trusted sprintlog.toml.
+    other rules are set. Exit status 26 means that a measurement stopped the loop. Every
+    word after `--` belongs to COMMAND; its default is `agent.command` of a trusted
+    sprintlog.toml.
 
     Example: sprintlog run -- claude -p --output-format json
     """

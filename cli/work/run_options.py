@@ -1,4 +1,4 @@
-"""The options of `run`: rules, notices, the command to repeat; and its dry run."""
+"""The options of `run` for rules and notices, its command line, and its dry run."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -76,7 +76,7 @@ _NAMES = frozenset(
 
 
 def typed_again(context: click.Context) -> tuple[str, ...]:
-    """Return the options given for a single run as command-line arguments."""
+    """Return the options given for a single run, as command-line arguments."""
     words: list[str] = []
     for option in context.command.params:
         if option.name not in _NAMES or not isinstance(option, click.Option):
@@ -177,7 +177,7 @@ def with_rules(
 
 
 def _check(judged: options.JudgingOptions, loop: LoopRules) -> None:
-    """Raise `RefusedError` if options require measurements but there are none."""
+    """Raise `RefusedError` if options require measurements but no measuring rules exist."""
     if loop.measure is None and (judged.on_regression or judged.selects):
         named = "--on-regression" if judged.on_regression else "--select"
         raise RefusedError(

@@ -22,12 +22,13 @@ from ..output import print_text
 def command(is_short: bool, is_watched: bool, verbose: bool, reading: ReadOptions) -> None:
     """Show the activity of a sprint, or why it stopped, and how to continue.
 
-    The first line answers that. It is followed, in at most 15 lines, by status, counts,
-    phases, goal and steps, the quality of the best and the last iteration, pending advice,
-    the usage of all agents, and budgets. --verbose shows everything.
+    The first line contains this information. It is followed, in at most 15 lines, by the
+    status, counts, phases, goal and steps, the quality of the best and the last iteration,
+    pending advice, the usage of all agents, and budgets. --verbose shows everything.
 
     --short prints the sprint, the completed phases or the iteration, the current address,
-    and the status unless it is in progress. It exits with 0 without a log or a sprint.
+    and the status unless it is in progress. The exit status is 0 even without a log or a
+    sprint.
 
     Examples: sprintlog status --json
 

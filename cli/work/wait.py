@@ -22,7 +22,7 @@ from ..wrapping.limit_wait import wait
 def command(sprint_id: str | None, actor: str, as_json: bool) -> None:
     """Wait until the limit that ended the agent's last run has expired.
 
-    The last run is the latest one recorded by `wrap`, `run` or `iteration end`. If the end
+    The last run is the latest run recorded by `wrap`, `run` or `iteration end`. If the end
     of the limit is unknown, the waits increase: 1, 2, 4 … 60 minutes. `sprintlog sprint
     resume` in another terminal ends the wait.
 

@@ -45,10 +45,10 @@ from ..wrapping.start import wrap as run
 def command(**given: Any) -> None:
     """Run a command unchanged and record it as an iteration.
 
-    Streams, terminal, signals and exit code do not change, and the command runs even if
-    recording fails. A missing log or sprint is created. The output of known agents is
-    parsed: tokens, cost, model, session, tools. Inside `run` or another `wrap`, the data is
-    added to the iteration in progress.
+    The command's streams, terminal, signals and exit code do not change, and the command
+    runs even if recording fails. A missing log or sprint is created. The output of known
+    agents is parsed: tokens, cost, model, session and tools. Inside `run` or another
+    `wrap`, the data is added to the iteration in progress.
 
     To find the best run, pass a --measure command that counts: by exit code alone, all runs
     that exit with 0 are equal. `sprintlog help look` explains how runs are compared.

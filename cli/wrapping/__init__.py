@@ -1,1 +1,1 @@
-"""The `wrap` command: it starts a command immediately, and a process that records it."""
+"""The `wrap` command, which runs a command immediately; another process records it."""

@@ -48,7 +48,7 @@ class Heard:
                 self.problem = error
 
     def understood(self, exit_code: int | None) -> tuple[Answer, Activity]:
-        """Return the answer and activity; call this once, at the end."""
+        """Return the answer and the activity; call this method once, at the end."""
         try:
             if self.problem is None:
                 heard, errors = self._hearing.heard(), self.errors.text()

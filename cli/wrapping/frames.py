@@ -53,7 +53,7 @@ class WrapRequest(NamedTuple):
 
     @property
     def patience_seconds(self) -> float:
-        """Return how long to wait for the recorder at the end.
+        """Return the number of seconds to wait for the recorder at the end.
 
         Later commands may change files, but the snapshot and measurement must reflect the
         files left by this command.
@@ -64,7 +64,7 @@ class WrapRequest(NamedTuple):
 
 
 class HeldCommand:
-    """The command, held back until its files are saved or a time limit is reached."""
+    """A command that does not start until files are saved or a time limit is reached."""
 
     def __init__(self, descriptor: int, until: float) -> None:
         self._descriptor: int | None = descriptor
@@ -77,14 +77,14 @@ class HeldCommand:
         return time.monotonic() >= self._until
 
     def end(self) -> None:
-        """Let the command start."""
+        """Release the command so that it starts."""
         if self._descriptor is not None:
             os.close(self._descriptor)
         self._descriptor = None
 
 
 def work_of(environment: Mapping[str, str], key: str) -> str:
-    """Return the id of the work that a wrapped command belongs to, by default its key."""
+    """Return the id of the work that a wrapped command belongs to; it defaults to `key`."""
     return work_in(environment) or key
 
 
@@ -100,7 +100,7 @@ def missed(counts: Mapping[int, int]) -> bytes:
 
 
 def read_missed(content: bytes) -> tuple[int, int]:
-    """Return the numbers of unsent bytes of standard output and standard error."""
+    """Return how many bytes of standard output and standard error are unsent."""
     out, errors = _COUNTS.unpack(content)
     return out, errors
 

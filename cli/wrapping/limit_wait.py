@@ -1,4 +1,4 @@
-"""Waiting for the limit that ended the last run, used by `wait` and `wrap --wait`."""
+"""The wait for the limit that ended the last run, used by `wait` and `wrap --wait`."""
 
 import os
 

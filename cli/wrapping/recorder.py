@@ -53,9 +53,9 @@ def record(
 ) -> None:
     """Record a command while it runs, until it has ended.
 
-    Its iteration starts with the key, by which nested wraps find it. `began` is in
-    milliseconds since 1970; `before` is the state of the repository at that time. A command
-    that is `waiting` starts once the files before it have been saved.
+    The command's iteration starts with the key, by which nested wraps find the iteration.
+    `began` is in milliseconds since 1970; `before` is the state of the repository at that
+    time. A command that is `waiting` starts once the existing files have been saved.
     """
     if off_by() is not None:
         return
@@ -247,7 +247,7 @@ class _Recorded:
         return wrap.record_loss(self._workspace, self._sprint(at), actor=self._actor)
 
     def _before_us(self) -> int:
-        """Return how many events hooks may have recorded before the log was opened here."""
+        """Return how many events hooks may have recorded before the log was opened."""
         return BEFORE_MAX if self._work == self._key else 0
 
     def _sprint(self, at: str) -> str:
@@ -260,7 +260,7 @@ class _Recorded:
         )
 
     def _files_before(self, sprint_id: str, began: int) -> tuple[str | None, int]:
-        """Save the files before the command; return their snapshot and the start time."""
+        """Save the files from before the command; return the snapshot and start time."""
         if (waiting := self._waiting) is None:
             return None, began
         from sprintlog.engine.service.work_tree.start_files import files_at_start
@@ -304,8 +304,8 @@ class _Recorded:
     def _outer(self) -> tuple[str, int | None]:
         """Return the sprint and the number of the enclosing iteration.
 
-        The iteration is recorded by another process, which started a moment ago; `run`
-        records an iteration before it starts anything.
+        Another process records the enclosing iteration, and may have started only a moment
+        ago; `run` records an iteration before it starts anything.
         """
         until = time.monotonic() + OTHERS_SECONDS
         while self._within != "run" and time.monotonic() < until:
@@ -350,7 +350,7 @@ class _Recorded:
             )
 
     def _is_over(self) -> bool:
-        """Return whether the command no longer waits for the recorder."""
+        """Return whether the command has stopped waiting for the recorder."""
         return time.monotonic() > self._until
 
     def _measure(self, sprint_id: str, number: int) -> None:

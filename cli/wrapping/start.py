@@ -75,7 +75,7 @@ def parse(arguments: Sequence[str]) -> WrapRequest | None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run the wrapped command and exit like it; return if click must parse the line."""
+    """Run the wrapped command and exit with its status; return if click must be used."""
     if (asked := parse(arguments)) is not None:
         wrap(asked)
 
@@ -189,7 +189,7 @@ class Recorder:
         return cls(telling, said, kept)
 
     def wait_for_files(self) -> None:
-        """Wait for a limited time until the files before the command have been saved."""
+        """Wait for a limited time until the existing files have been saved."""
         if self._kept is not None:
             if not wait_for(self._kept, selectors.EVENT_READ, LONG_SECONDS):
                 if os.isatty(2):
@@ -201,7 +201,7 @@ class Recorder:
             self._kept, self._began = None, time.monotonic()
 
     def hear(self, number: int, chunk: bytes) -> None:
-        """Send the recorder a copy of printed bytes, unless it does not accept them."""
+        """Send the recorder a copy of printed bytes unless it has stopped responding."""
         if self._missed:
             self._missed[number] = self._missed.get(number, 0) + len(chunk)
             return
@@ -229,7 +229,7 @@ class Recorder:
         self._telling = None
 
     def ended(self, exit_code: int) -> None:
-        """Send the recorder the end of the command."""
+        """Send the recorder the exit code of the command."""
         took = round(1000 * (time.monotonic() - self._began))
         if self._missed:
             self._left += missed(self._missed)
@@ -240,7 +240,7 @@ class Recorder:
     def wait(self, seconds: float) -> None:
         """Wait at most `seconds` for the recorder, and print its messages.
 
-        The wait for a recorder that hangs is shorter.
+        If the recorder does not respond, the wait is shorter.
         """
         until = time.monotonic() + (PATIENCE_SECONDS if self._missed else seconds)
         said = b""

@@ -32,13 +32,13 @@ export interface Ask {
   given?: { [name: string]: string | number };
 }
 
-/** Any command of the command line that supports `--json`. */
+/** Any command-line command that supports `--json`. */
 export interface Call {
   words: string[];
   input?: string | null;
 }
 
-/** The result of a command that ran in a process. */
+/** The result of a command that ran in a separate process. */
 export interface CallEnded {
   exit_code: number;
   answer: unknown;
