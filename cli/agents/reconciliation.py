@@ -60,9 +60,9 @@ def reconcile_session(
 ) -> Reconciled:
     """Record the calls and tokens found only in a session's transcript.
 
-    `session` defaults to the latest session, `work` to the work of the session. At most
-    `bytes_max` bytes are read, and recording calls takes at most `seconds`. If a call has
-    no end, hooks that are still running have `patience` seconds to report it.
+    `session` defaults to the latest session, and `work` to the session's work. At most
+    `bytes_max` bytes are read, and recording the calls takes at most `seconds`. If a call
+    has no end, the function waits `patience` seconds for running hooks to report it.
     """
     stream = _stream(workspace, session)
     kept = _read(workspace, stream, transcript, ended=is_over, bytes_max=bytes_max)
@@ -157,7 +157,7 @@ def _reconciled(
 
 
 def lines_of_answer(answer: Reconciled) -> Iterator[str]:
-    """Yield the human-readable lines of an answer."""
+    """Yield an answer's lines for people."""
     line = f"hooks reported {answer.seen} of {counted(answer.calls, 'tool call')}"
     line += f"; {answer.taken} taken from the transcript"
     if answer.left:
@@ -192,7 +192,7 @@ PATIENCE_SECONDS = 0.5
 def compare_sessions(
     workspace: Workspace, run: AgentRunEnded, tell: Callable[[str], None], *, actor: str
 ) -> None:
-    """Record the calls that the hooks of a run missed, and report them.
+    """Record the calls that a run's hooks missed, and report them.
 
     A failure here does not affect the run.
     """
@@ -208,7 +208,8 @@ def compare_lost(
 ) -> None:
     """Compare the sessions of a sprint's last run, which was killed, with transcripts.
 
-    The caller must hold the run lock: it ensures that all processes of that run have ended.
+    The caller must hold the run lock, which ensures that all processes of that run have
+    ended.
     """
     began = workspace.sprint(sprint_id).knowledge.loops.version
     if not began:

@@ -22,7 +22,7 @@ _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 
 
 def watch(workspace: Workspace, lines: Callable[[], Iterable[str]]) -> None:
-    """Show lines until Ctrl-C, and refresh them whenever the log has grown."""
+    """Show lines until Ctrl-C, and refresh them whenever new events are recorded."""
     if not sys.stdout.isatty() or is_dumb():
         raise click.UsageError(
             "--watch requires a terminal; use `sprintlog log --follow --json` in scripts"
@@ -49,7 +49,7 @@ def score_lines(judged: Judged) -> list[str]:
 
 
 def _draw(lines: Iterable[str]) -> None:
-    """Write lines over the previous ones, limited to the terminal's height."""
+    """Draw lines over the previous ones, limited to the terminal's height."""
     rows = os.get_terminal_size(STDOUT).lines or 24
     shown = list(lines)[: rows - 1]
     _write(_TOP + "".join(f"{line}{_LINE}\n" for line in shown) + _REST)
