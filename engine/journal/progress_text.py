@@ -78,14 +78,14 @@ SOURCE = "migration"
 
 
 class Noted(NamedTuple):
-    """A learning from an entry."""
+    """A learning in an entry of a progress.txt file."""
 
     type: str
     content: str
 
 
 class Told(NamedTuple):
-    """An entry in the text."""
+    """An entry in a progress.txt file."""
 
     prd_id: str
     timestamp: str
@@ -99,7 +99,7 @@ class Told(NamedTuple):
 
 
 class Habit(NamedTuple):
-    """A pattern in the text."""
+    """A pattern in a progress.txt file."""
 
     name: str
     type: str

@@ -63,7 +63,7 @@ def check_value(name: str, value: object) -> int | float:
 
 
 def check_word(what: str, word: str, allowed: tuple[str, ...], *, field: str) -> None:
-    """Raise `RefusedError` if a word is not allowed."""
+    """Raise `RefusedError` if a value is not allowed."""
     if word not in allowed:
         raise RefusedError(
             f"{what} {str(word)[:40]!r} must be one of {', '.join(allowed)}",

@@ -194,7 +194,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         return None if self.baseline is None else BASELINE_NUMBER
 
     def built_on(self, number: int | None) -> int | None:
-        """Return an iteration; if it was retracted, the iteration that it was built on."""
+        """Return an iteration or, if it was retracted, the iteration it was built on."""
         if not self.retracted:
             return number
         known = dict(self.retracted)

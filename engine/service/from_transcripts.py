@@ -24,7 +24,7 @@ _KEY = attrgetter("key")
 
 
 class Recovered(NamedTuple):
-    """The result of recovering a session's cost, and the sprint that contains it."""
+    """The result of recovering a session's cost, and the sprint with the session."""
 
     is_known: bool
     """Whether another source already recorded the cost."""

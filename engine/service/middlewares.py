@@ -44,7 +44,7 @@ After = Callable[[Handling[State], list[Event]], list[Event]]
 
 
 class Middlewares(msgspec.Struct, Generic[State], frozen=True):
-    """The steps before and after a decision for one type of stream, in order."""
+    """The steps before and after each decision on a type of stream, in order."""
 
     before: tuple[Before[State], ...]
     """The steps before the decision."""
@@ -189,7 +189,7 @@ def take_over(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 
 def _queued_in(service: Service, sprint_id: str, request: str) -> str:
-    """Return the sprint in which a request was queued; its forks contain copies."""
+    """Return the sprint in which a request was queued; its forks have only copies."""
     knowledge = service.sprint(sprint_id).knowledge
     version, _ = knowledge.requests.get(request, (0, None))
     origins = (source for last, source in knowledge.forks if version <= last)

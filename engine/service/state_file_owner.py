@@ -37,7 +37,7 @@ _NOBODY = _Holder(False, "", "")
 def _holders(
     service: Service, place: Place, sprints: Iterable[Sprint]
 ) -> Iterator[_Holder]:
-    """Yield the sprints whose file is at a path; the greatest of them owns the path."""
+    """Yield the sprints whose file is at a path; the greatest item owns the path."""
     tree, is_here = service.tree, place.worktree in service.location.names
     for sprint in sprints:
         plan = sprint.plan

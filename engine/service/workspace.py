@@ -113,7 +113,7 @@ class ServiceWorkspace:
         entropy: Entropy = urandom,
         wait: Wait = WAIT,
     ) -> Self:
-        """Create an empty log, or join a server's; raise `RefusedError` if a log exists."""
+        """Create an empty log, or join a log on a server; refuse if a log already exists."""
         location = locations.place_for_new(start, here=here, folder=folder)
         check_trusted(location, safe=safe)
         locations.make_folder(location)
@@ -386,7 +386,7 @@ class ServiceWorkspace:
         return JournalDocument(created_at=self.now(), schema="1.0")
 
     def version_at(self, sprint_id: str | None, at: str) -> int:
-        """Return the version of a sprint, or of the journal if None, at a point."""
+        """Return the version of a sprint at a point, or the journal's version for None."""
         from .streams.points import parse_point, version_at
 
         head = self.journal() if sprint_id is None else self.sprint(sprint_id)

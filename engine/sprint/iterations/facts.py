@@ -70,7 +70,7 @@ class Baseline(NamedTuple):
     metrics: dict[str, Any]
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events that record this fact; empty after any measurement."""
+        """Return the events that record this fact; empty if anything was ever measured."""
         tracker = sprint.knowledge.tracker
         if tracker.baseline is not None or tracker.highest:
             return []

@@ -97,7 +97,7 @@ def to_measure(sprint: Sprint) -> int | None:
 
 
 def note_of(sprint: Sprint) -> str | None:
-    """Return a note about unsuccessful work for the next prompt, or None."""
+    """Return a note for the next prompt about unsuccessful work, or None."""
     advice = sprint.knowledge.tracker.recommended
     if loop_rules(sprint).measure is None or advice is None:
         return None

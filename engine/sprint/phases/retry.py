@@ -142,7 +142,7 @@ def failures_survived(sprint: Sprint, category: str) -> int:
 
 
 def next_turn_at(sprint: Sprint, category: str, at: str) -> str | None:
-    """Return when the failed iteration for a goal is to be retried, or None."""
+    """Return when the failed iteration for a goal will be retried, or None."""
     policy, turns = policy_of(sprint.plan.document), sprint.plan.turns
     tried = turns.failures - turns.forgiven
     if tried >= failures_survived(sprint, category):

@@ -237,7 +237,7 @@ def _evolve(plan: Plan, event: Injection, at: str) -> None:
 
 
 def _open(holder: Data, key: str) -> None:
-    """Add an empty list of children to a node, or to the sprint before its pointer."""
+    """Add an empty list of children; in a sprint, insert the list before the pointer."""
     behind = list(holder)
     behind = behind[behind.index("current") :] if "current" in holder else []
     put(holder, key, [])
