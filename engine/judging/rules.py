@@ -126,7 +126,7 @@ def _check_loop(loop: LoopRules) -> None:
 
 
 def _limit(name: str, value: float | None) -> float | None:
-    """Return a limit in its stored format: counts are integers, other limits decimals."""
+    """Return a limit in its stored format: an integer for counts, otherwise a decimal."""
     if value is None or not math.isfinite(value):
         return value
     if name not in COUNTS:

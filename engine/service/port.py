@@ -205,11 +205,11 @@ class Service(Protocol):
 
 
 def refuse(problem: str) -> None:
-    """Raise a problem as an error; used by default if no caller receives reports."""
+    """Raise a problem as an error; the default if the caller does not accept reports."""
     raise RefusedError(problem)
 
 
 def mention(service: "Service", problem: str) -> None:
-    """Report a problem if a caller receives reports; recording is not affected."""
+    """Report a problem if the caller accepts reports; recording is not affected."""
     with suppress(RefusedError):
         service.tell(problem)

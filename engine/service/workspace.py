@@ -113,7 +113,7 @@ class ServiceWorkspace:
         entropy: Entropy = urandom,
         wait: Wait = WAIT,
     ) -> Self:
-        """Create an empty log, or join a log on a server; refuse if a log already exists."""
+        """Create an empty log, or join a log on a server; refuse if a log exists."""
         location = locations.place_for_new(start, here=here, folder=folder)
         check_trusted(location, safe=safe)
         locations.make_folder(location)

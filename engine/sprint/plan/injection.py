@@ -25,9 +25,10 @@ class InjectPhases(Command, frozen=True):
     """Inject phases into the plan as siblings in the given order, all of them or none.
 
     `nodes` have the structure of PROGRESS.yaml; they become steps if their siblings are
-    steps. With `id_prefix`, their ids are `id_prefix-0`, `id_prefix-1` and so on, and never
-    reused. A repeated command has no effect unless `is_new` is set. Raise `RefusedError` if
-    the position does not exist or does not accept such nodes, or if an id is in use.
+    steps. With `id_prefix`, their ids are `id_prefix-0`, `id_prefix-1` and so on; these ids
+    are never reused. A repeated command has no effect unless `is_new` is set. Raise
+    `RefusedError` if the position does not exist or does not accept such nodes, or if an id
+    is in use.
     """
 
     nodes: list[Data]

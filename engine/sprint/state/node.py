@@ -263,7 +263,7 @@ _LOOKS = 3
 
 
 class FlatPhases:
-    """Phases that are all plain leaves, with addresses equal to their ids."""
+    """Phases that are all plain leaves, and whose addresses equal their ids."""
 
     __slots__ = ("_asked", "_places", "phases", "tally")
 
