@@ -135,8 +135,8 @@ def _spoken(
 ) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """Return a callback that parses a point or a time in natural notation.
 
-    A date means its end, or its start for `--since`; it is invalid if a time is required.
-    A sprint and `@` may precede the value.
+    A date means the end of that date, or its start for `--since`; if a time is required, a
+    date is invalid. A sprint and `@` may precede the value.
     """
 
     def read(context: click.Context, parameter: click.Parameter, value: Any) -> Any:

@@ -1,9 +1,9 @@
 """Import hooks that find sprintlog's modules faster and defer unused library modules.
 
 Python lists each folder and tries four file names per module. A recording command imports
-127 sprintlog modules from 25 folders, which took a twentieth of its time (ADR 0040). An
-upgrade may replace or delete these files at any moment, so a process that waits for
-other processes reads all of the files first (ADR 0009).
+127 sprintlog modules from 25 folders, and importing them took a twentieth of its time (ADR
+0040). An upgrade may replace or delete these files at any moment, so a process that waits
+for other processes reads all of the files first (ADR 0009).
 
 Modules that libraries import but a recording command does not use are executed on first
 use (ADR 0040). This is the only module that depends on the internals of a library, and

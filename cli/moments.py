@@ -29,13 +29,13 @@ _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
 
 
 class NotAMomentError(ValueError):
-    """Raised for a text that specifies an unusable time."""
+    """Raised for text that specifies an unusable time."""
 
 
 def moment(
     text: str, *, now: datetime, zone: tzinfo | None, is_since: bool = False
 ) -> datetime | None:
-    """Return the UTC time that a text specifies, or None if the text is not a time.
+    """Return the UTC time that the text specifies, or None if the text is not a time.
 
     A date alone means its beginning if `is_since`, otherwise its end or the current time.
     Raise `NotAMomentError` for a future time, an invalid time of day or a span.
@@ -68,7 +68,7 @@ def moment(
 
 
 def is_day(text: str) -> bool:
-    """Return whether a text is a date without a time."""
+    """Return whether the text is a date without a time."""
     said = " ".join(text.casefold().split())
     day, rest = _day(said, date(2000, 1, 1))
     return day is not None and not rest
@@ -95,7 +95,7 @@ def _clock(said: str) -> time | None:
 
 
 def _day(said: str, today: date) -> tuple[date | None, str]:
-    """Return the date at the beginning of a text, and the rest of the text."""
+    """Return the date at the beginning of the text, and the rest of the text."""
     word, _, rest = said.partition(" ")
     if word in ("today", "yesterday"):
         return today - (_DAY if word == "yesterday" else timedelta()), rest
@@ -133,7 +133,7 @@ def _before(said: str, day: date) -> date | None:
 def read_moment(text: str, *, field: str, is_since: bool, takes_days: bool) -> str:
     """Return a typed time as ISO 8601, and print how it was interpreted.
 
-    Raise `InvalidInputError` for a text that is neither a point nor a time.
+    Raise `InvalidInputError` for text that is neither a point nor a time.
     """
     said = repr(text[:60])
     try:

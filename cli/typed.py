@@ -1,8 +1,8 @@
 """Click's options and commands, with deferred processing of help texts.
 
-Click cleans up each help text when an option is created, and translates its own texts.
-Both would take a recording command longer than reading the log, so help is processed only
-on request.
+Click cleans up each help text when an option is created, and translates its own messages.
+Both steps would take a recording command longer than reading the log, so help is processed
+only on request.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -162,7 +162,7 @@ def below(context: click.Context, word: str) -> click.Context | None:
 
 
 class Sorted(NamedTuple):
-    """A command's options: its own, and those on a topic's help page."""
+    """A command's options: its own options, and the options on a topic's help page."""
 
     own: list[click.Parameter]
     shared: list[TypedOption]

@@ -1,1 +1,1 @@
-"""Commands that agents call, and commands that set up those calls."""
+"""Commands that agents call, and commands that set up these calls."""

@@ -83,7 +83,7 @@ def create(
 ) -> None:
     """Create a sprint from a compiled plan without any progress, or from a goal.
 
-    Without a plan or a goal, the sprint is for your own loop, like those that `wrap`
+    Without a plan or a goal, the sprint is for your own loop, like the sprints that `wrap`
     creates, and you can set rules before the first run.
 
     The plan is a YAML file that you write: `sprintlog help plan` shows an example. It can

@@ -82,7 +82,7 @@ def list_(kind: str | None, as_json: bool) -> None:
 @typed.option("--kind", type=KIND, help="Only extensions of this kind.")
 @with_json
 def check(name: str | None, kind: str | None, as_json: bool) -> None:
-    """Import all extensions, or the named ones, and report which are unusable.
+    """Import all extensions, or the given one, and report unusable extensions.
 
     The exit status is 1 if an extension is unusable.
 
@@ -125,8 +125,8 @@ def project(name: str, sprint_id: str | None, as_json: bool) -> None:
 def notify(name: str) -> None:
     """Send a notice from standard input, a JSON object, to an extension.
 
-    `run --notify` runs this command and terminates it at its timeout. A failure only causes
-    a warning there.
+    `run --notify` runs this command and terminates it at its timeout. If the command fails,
+    `run` only prints a warning.
 
     Example: sprintlog run --agent 'claude -p' --notify 'sprintlog extensions notify
     acme-file'

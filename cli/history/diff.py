@@ -43,8 +43,8 @@ def command(
     """Compare the plan at two points; without TO, at FROM and now.
 
     For a goal loop, the work tree's files are compared if both points are iterations with
-    snapshots; without FROM, the last two such iterations are compared. --file compares a
-    state file.
+    snapshots; without FROM, the last two iterations with snapshots are compared. --file
+    compares a state file.
 
     A point is position:N, version:N, iter:N, best, start, a time or '2h ago'; SPRINT@POINT
     is a point of another sprint, and SPRINT@ its current state. The output has one line per
@@ -88,7 +88,7 @@ def command(
 
 
 def _files_of(sprint: Sprint, old: str | None, new: str | None) -> tuple[str, str] | None:
-    """Return two iterations with snapshots, or None if the points are not such iterations.
+    """Return two iterations with snapshots, or None if the points are anything else.
 
     Missing points default to the last iterations with snapshots.
     """

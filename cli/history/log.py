@@ -244,7 +244,7 @@ class _Lines:
         print_text(*self._table.lines(map(self._line, shown)))
 
     def print_rest(self) -> None:
-        """Print a hint on how to see the full texts if any were truncated."""
+        """Print a hint on how to see the full text if any text was truncated."""
         if self._table.is_cut:
             note("cut to fit: use `sprintlog log -v` or `sprintlog show event N`")
 

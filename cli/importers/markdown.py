@@ -82,7 +82,7 @@ def read_checklist(path: Path) -> Imported:
 
 
 def _free(text: str, siblings: Any, *, slug: bool = True) -> str:
-    """Return an id that is derived from a text and unique among the siblings."""
+    """Return an id that is derived from a string and unique among the siblings."""
     digest = sha256(text.encode()).hexdigest()[:8]
     name = name_from(text.encode("ascii", "ignore").decode(), digest) if slug else text
     taken = {one["id"] for one in siblings}

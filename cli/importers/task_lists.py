@@ -102,7 +102,7 @@ def _lists(given: object) -> Iterator[tuple[str, Data, Listed]]:
 
 
 def _listed(given: object) -> Listed | None:
-    """Return the first list that states what is done, or else one with named items."""
+    """Return the first list that states what is done, else the first with named items."""
     plain: Listed | None = None
     for one in SHAPES:
         value = given.get(one.key) if one.key and isinstance(given, dict) else given
@@ -307,7 +307,7 @@ def _prompt(item: Data) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a criterion as text; for an object, its description or all its texts."""
+    """Return a criterion as text; for an object, its description or all its strings."""
     if not isinstance(value, dict):
         return "" if value is None or isinstance(value, list) else str(value).strip()
     named = ("description", "text", "criterion", "criteria", "requirement", "title", "name")

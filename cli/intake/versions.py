@@ -79,7 +79,7 @@ def committed_texts(
 ) -> Iterator[Texts]:
     """Yield every committed version of a file's text, then the current text if it differs.
 
-    To follow renames, `is_same` returns whether two texts belong to the same document.
+    To follow renames, `is_same` returns whether two versions belong to the same document.
     """
     with committed_file(file, os.environ, bytes_max=DOCUMENT_BYTES_MAX) as history:
         committed = history.versions(is_same)

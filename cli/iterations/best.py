@@ -59,7 +59,7 @@ def command(explain: bool, reading: ReadOptions) -> None:
 
 
 def _explained(judged: Judged, score: Score) -> list[str]:
-    """Return the breakdown of the best score, and all iterations."""
+    """Return the breakdown of the best score, and a list of all iterations."""
     lines = [
         "",
         *breakdown_lines(score),

@@ -35,8 +35,8 @@ _HERE = "iter"
 def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
     """Compare iterations side by side: N, iter:N, or SPRINT:N; 0 is the baseline.
 
-    The table shows metrics, scores, parameters and costs. For two iterations it also shows
-    the difference, and the changed files if both have a snapshot.
+    The table shows metrics, scores, parameters and costs. For two iterations, the output
+    also shows the differences, and the changed files if both iterations have a snapshot.
 
     Examples: sprintlog iteration compare 2 3
 

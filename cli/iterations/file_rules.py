@@ -27,7 +27,7 @@ def rules_of_file() -> ChangeRules | None:
 
 
 def differing(rules: RulesSet) -> str | None:
-    """Return a line about differences between the file's and the current rules, or None."""
+    """Return a line about differences between the file and the recorded rules, or None."""
     told = rules_of_file()
     if told is None:
         return None

@@ -111,7 +111,7 @@ def _tree_line(trees: Mapping[int, str]) -> list[str]:
 
 
 def own_in(judged: Judged, found: Iterable[Judgement]) -> list[str]:
-    """Return the names of custom metrics: first the declared, then other measured ones."""
+    """Return the names of custom metrics: declared metrics, then other measured metrics."""
     names = [one.name for one in judged.rules.metrics]
     measured = (name for one in found for name in one.figures.own)
     return list(dict.fromkeys((*names, *measured)))

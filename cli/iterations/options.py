@@ -75,7 +75,7 @@ def read_pairs(
 
 
 def number_or_word(text: str) -> int | float | str:
-    """Return the number that a text represents, or else the text itself."""
+    """Return the number that the text represents, or else the text itself."""
     for kind in (int, float):
         try:
             return kind(text) if text.isascii() and "_" not in text else text

@@ -198,7 +198,7 @@ def compared(
 
 
 def authored_lines(found: Differences, *, most: int | None = None) -> list[str]:
-    """Return lines for the files that differ, then for the files changed by others.
+    """Return lines for the files that differ, then for files changed outside the iteration.
 
     With `most`, at most that many files of each kind are listed.
     """

@@ -188,7 +188,7 @@ def _found(usual: list[Path]) -> Path | None:
 def _is_wanted(
     workspace: Workspace, source: Path, text: str, *, named: Path | None
 ) -> bool:
-    """Return whether to import a text: it was specified, or the journal is empty.
+    """Return whether to import the text: it was specified, or the journal is empty.
 
     The import is also repeated if an interrupted migration started with the same text.
     """

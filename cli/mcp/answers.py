@@ -191,7 +191,7 @@ def brief_text(workspace: Workspace, named: str | None, caller: Caller) -> str:
 
 
 def _fenced(text: str) -> str:
-    """Return a text between fences that do not occur in the text."""
+    """Return the text between fences that do not occur in it."""
     mark = "```"
     while mark in text:
         mark += "`"

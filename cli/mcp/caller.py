@@ -61,7 +61,8 @@ class Caller(NamedTuple):
 def actor_of(name: str | None) -> str:
     """Return the actor for a client, based on its name or the loop's name.
 
-    The actor is always an agent: no name makes a client a person or the runtime.
+    The actor is always an agent: a client cannot use its name to act as a person or as the
+    runtime.
     """
     said = os.environ.get("SPRINTLOG_ACTOR", "")
     if not said.startswith("agent:"):

@@ -146,7 +146,7 @@ def _fitting(value: Any, left: int, levels: Sequence[tuple[int, int]]) -> Any:
 
 
 def _text_within(text: str, left: int) -> str:
-    """Return the longest beginning of a text that needs at most `left` bytes as JSON."""
+    """Return the longest prefix of the text that requires at most `left` bytes as JSON."""
     low, high = 0, min(len(text), max(left, 0))
     while low < high:
         middle = (low + high + 1) // 2
@@ -158,7 +158,7 @@ def _text_within(text: str, left: int) -> str:
 
 
 def _shortened(value: Any, chars: int, members: int, depth: int = _DEPTH_MAX) -> Any:
-    """Return a value with its texts and lists truncated and marked as truncated."""
+    """Return a value with its strings and lists truncated and marked as truncated."""
     if isinstance(value, str):
         shown = plain(value[:chars])
         more = len(value) - chars

@@ -39,7 +39,7 @@ class ListeningPlace(Protocol):
 
 
 class Listener:
-    """Accepts clients until there have been none for a while."""
+    """Accepts clients until none have been connected for a while."""
 
     def __init__(
         self, host: RpcHost, place: ListeningPlace, *, actor: str, sprint: str | None

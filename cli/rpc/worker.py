@@ -131,7 +131,7 @@ class Pending:
             self._changed.notify_all()
 
     def end(self, *, is_lost: bool = False) -> None:
-        """Accept no more requests, and drop those that have not started.
+        """Accept no more requests, and drop requests that have not started.
 
         Running requests are still answered, unless the worker is lost.
         """

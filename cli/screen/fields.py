@@ -70,7 +70,7 @@ def _check(command: str, name: str, kinds: Sequence[Any]) -> None:
 
 
 def _structs(kind: Any) -> Iterator[Any]:
-    """Yield the structs that a type contains, and `Any` for types with arbitrary names."""
+    """Yield the structs that a type contains, and `Any` for types that accept any name."""
     origin = get_origin(kind)
     if origin in (Union, UnionType) or origin in (list, tuple):
         for part in get_args(kind):

@@ -1,4 +1,4 @@
-"""Tables that fit a terminal: long texts are truncated, and minor columns omitted.
+"""Tables that fit a terminal: long text is truncated, and minor columns are omitted.
 
 Without a width, as in a pipe, nothing is truncated.
 """
@@ -16,7 +16,7 @@ JAMO = range(0x1160, 0x1200)
 
 
 def columns_of(text: str) -> int:
-    """Return a text's width in columns; if terminals differ, the maximum."""
+    """Return the width of the text in columns; if terminals differ, the maximum width."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 

@@ -80,7 +80,7 @@ def _look(color: str, *, wants_utc: bool) -> Terminal:
 
 
 def width_of(descriptor: int) -> int:
-    """Return the width of a descriptor's terminal, or COLUMNS if set."""
+    """Return COLUMNS if it is set, otherwise the width of a descriptor's terminal."""
     named = os.environ.get("COLUMNS", "")
     if named.isascii() and named.isdigit() and 0 < len(named) < 6:
         return max(int(named), COLUMNS_MIN)

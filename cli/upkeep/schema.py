@@ -112,7 +112,7 @@ def events_schema() -> dict[str, object]:
 
 
 def _of_extensions() -> dict[str, Any]:
-    """Return the schemas of installed event types; warn about invalid ones."""
+    """Return the schemas of installed event types; warn about invalid schemas."""
     found = {}
     for extension in installed("event"):
         try:

@@ -31,7 +31,7 @@ def command() -> None:
 @typed.argument("file", type=click.Path(path_type=Path))
 @with_json
 def backup(file: Path, as_json: bool) -> None:
-    """Back up the log to one file while others may write, and verify the copy.
+    """Back up the log to one file while other processes may write, and verify the copy.
 
     A plain `cp` can miss data that is only in SQLite's WAL. To restore, end every sprintlog
     process, move the log's folder away, run `sprintlog init`, copy the backup to log.db,

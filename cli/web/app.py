@@ -316,7 +316,7 @@ def _parameters(request: Request, *takes: str) -> dict[str, str]:
 
 
 def _number(text: str, *, field: str) -> int:
-    """Return the number in a text; raise `InvalidInputError` for any other text."""
+    """Parse a non-negative integer; raise `InvalidInputError` for any other text."""
     if not (text.isascii() and text.isdigit() and len(text) < 16):
         raise errors.InvalidInputError(f"invalid number {text[:40]!r}", field=field)
     return int(text)

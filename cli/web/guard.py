@@ -34,7 +34,8 @@ def kept_token(folder: Path, *, is_new: bool = False) -> str:
     """Return a log's token, which is created if necessary.
 
     If the folder is not writable, the token is valid only for this process. Raise
-    `InvalidInputError` if others may read the token's file, or if it contains no token.
+    `InvalidInputError` if other users may read the token's file, or if it contains no
+    token.
     """
     path = folder / NAME
     if is_new:

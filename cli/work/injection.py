@@ -184,10 +184,10 @@ def named(error: RefusedError, coming: Coming, key: str) -> RefusedError:
 def command(**given: Any) -> None:
     """Insert phases into the plan of a running sprint; the pointer does not move.
 
-    By default, the phases are inserted directly after the current work and earlier
-    injections there. --json also prints the `addresses` of the new phases. FILE contains a
-    list of phases, as in a plan: `phases: [{id: fix, prompt: Fix it}]`. A file or workflow
-    is injected completely or not at all.
+    By default, the phases are inserted directly after the current work and any phases
+    injected there earlier. --json also prints the `addresses` of the new phases. FILE
+    contains a list of phases, as in a plan: `phases: [{id: fix, prompt: Fix it}]`. A file
+    or workflow is injected completely or not at all.
 
     Examples: sprintlog phase inject --prompt 'Name the user in the log'
 

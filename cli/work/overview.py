@@ -122,7 +122,7 @@ def _after(action: Action, back: str | None = None) -> Iterator[str]:
 
 
 def _several(workspace: Workspace, sprints: dict[str, int]) -> Iterator[str]:
-    """Yield the sprints to choose from, unfinished ones first."""
+    """Yield the sprints to choose from, starting with unfinished sprints."""
     found = [(workspace.status_of(*one), one[0]) for one in sprints.items()]
     found.sort(key=lambda row: row[0] == COMPLETED)
     shown = [f"{name} ({status})" for status, name in found[:SPRINTS_SHOWN_MAX]]

@@ -49,7 +49,7 @@ def score_lines(judged: Judged) -> list[str]:
 
 
 def _draw(lines: Iterable[str]) -> None:
-    """Draw lines over the previous ones, limited to the terminal's height."""
+    """Draw lines over the previous lines, limited to the terminal's height."""
     rows = os.get_terminal_size(STDOUT).lines or 24
     shown = list(lines)[: rows - 1]
     _write(_TOP + "".join(f"{line}{_LINE}\n" for line in shown) + _REST)

@@ -304,8 +304,8 @@ class _Recorded:
     def _outer(self) -> tuple[str, int | None]:
         """Return the sprint and the number of the enclosing iteration.
 
-        Another process records the enclosing iteration, and may have started only a moment
-        ago; `run` records an iteration before it starts anything.
+        Another process records the enclosing iteration, and may have started only recently;
+        `run` records an iteration before it starts anything.
         """
         until = time.monotonic() + OTHERS_SECONDS
         while self._within != "run" and time.monotonic() < until:
