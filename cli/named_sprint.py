@@ -1,4 +1,4 @@
-"""Hints for a user who specified the sprint; the commands in them specify it as well.
+"""Hints for a user who specified the sprint; their commands specify the same sprint.
 
 Otherwise, the current folder would select the sprint, possibly a different one.
 """

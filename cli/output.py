@@ -168,7 +168,7 @@ def shows_counting() -> bool:
 
 
 def counting_line(text: str) -> None:
-    """Write a line that later output clears to the terminal of stderr."""
+    """Write a line to the terminal of stderr; later output clears the line."""
     # Imported here: few commands run that long.
     from .screen.tables import cut
     from .screen.terminal import width_of

@@ -44,7 +44,7 @@ from .paths import SHOWN_MAX, left_lines, warn_of_kept
 
 
 def undone_event(log: Log, events: Iterable[RecordedEvent]) -> RecordedEvent | None:
-    """Return the event that an undo among the given events reverted, or None."""
+    """Return the event reverted by an undo among the given events, or None."""
     for event in events:
         taken = CODEC.decode(event)
         if isinstance(taken, RolledBack) and taken.undoes is not None:

@@ -1,4 +1,4 @@
-"""The `sprintlog import prd` command: import of task lists as sprints, and progress.txt."""
+"""The `sprintlog import prd` command: import of task lists and their progress.txt."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence

@@ -145,7 +145,7 @@ def _take(offer: Offer, *options: str) -> None:
 
 
 def _log_above(start: Path) -> tuple[str | None, str | None]:
-    """Return the log used in a folder, and a log in a parent folder that is not used."""
+    """Return the log used in a folder, and any unused log in a parent folder."""
     try:
         place = find(start)
         return str(place.folder if place.is_joined else place.database), None

@@ -129,8 +129,8 @@ def _number(given: object) -> int | None:
 def read_chats(path: Path) -> Imported:
     """Return the sessions in aider's .aider.chat.history.md.
 
-    Each message reports its tokens, rounded above 1,000, and the session's cost so far.
-    Times are local.
+    Each message reports its number of tokens, which is rounded if above 1,000, and the
+    session's cost so far. Times are local.
     """
     lost, *parts = _CHAT.split(_text_of(path))
     chats: dict[str, str] = {}

@@ -245,7 +245,7 @@ def _marks(judged: Judged, one: Judgement, off_path: set[int], *, is_told: bool)
 
 
 def _ended(said: str, ended: RunEnding | None) -> str:
-    """Return the summary with the run's outcome added; failures come first."""
+    """Return the summary with the run's outcome, which comes first if the run failed."""
     if ended is None:
         return said
     if ended.outcome == COMPLETED:
@@ -294,7 +294,7 @@ def _cell(number: Number | None, places: int) -> str:
 
 
 def files_lines(files: list[FileChange] | None) -> list[str]:
-    """Return a line for each file that differs; return no lines without two snapshots."""
+    """Return a line for each file that differs, or no lines unless two snapshots exist."""
     if files is None:
         return []
     lines = [f"{file.how.ljust(7)}  {file.path}" for file in files[:FILES_MAX]]

@@ -68,9 +68,10 @@ def describe(
 def retract(number: int, reason: str, **given: Any) -> None:
     """Retract a wrong measurement: it no longer affects any judgement.
 
-    The best iteration is determined again without it; iterations that were compared with it
-    are compared with its predecessor. Earlier advice stays in the log. To measure the
-    iteration again, use `iteration measure --number N`; a retraction cannot be undone.
+    The best iteration is determined again without the retracted measurement. Iterations
+    that were compared with the retracted iteration are compared with the iteration before
+    it. Earlier advice stays in the log. To measure the iteration again, use `iteration
+    measure --number N`; a retraction cannot be undone.
 
     Example: sprintlog iteration retract 3 --reason 'the machine was busy'
     """
@@ -208,7 +209,7 @@ def record_measured(
     is_written: bool,
     keeping: AbstractContextManager[Keep | None] | None = None,
 ) -> None:
-    """Record measurements, and print their consequences for people.
+    """Record measurements, and print the results for people.
 
     A snapshot is taken after all commands have run, so it includes the reports they wrote.
     """

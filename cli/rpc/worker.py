@@ -89,7 +89,7 @@ class Pending:
         self._is_over = False
 
     def put(self, waiting: AskedRequest) -> bool:
-        """Add a request once there is space; return False if requests are refused."""
+        """Add a request once there is space; return False if `end` was called."""
         with self._changed:
             while self._is_full() and not self._is_over:
                 self._changed.wait()

@@ -140,7 +140,7 @@ def _parse_head(text: str | None) -> Head | None:
 
 
 def _undetermined(workspace: Workspace) -> Iterator[Finding]:
-    """Yield each stream whose file differs or cannot be computed in other environments."""
+    """Yield a finding for each stream whose file is not identical in other environments."""
     ours: dict[str, tuple[bytes, tuple[str, ...]]] = {
         name: (
             render(workspace.repository.from_nothing(name)),

@@ -57,7 +57,7 @@ class RunCommand(typed.TypedCommand):
     """The `run` command, whose options must precede the agent's command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Raise `MisplacedOptionError` for an option after COMMAND without `--`."""
+        """Raise `MisplacedOptionError` for an option after COMMAND if `--` is missing."""
         given = [*args]
         left = super().parse_args(ctx, args)
         words = ctx.params["agent"]
