@@ -42,7 +42,7 @@ def log_place() -> tuple[Path, str | None]:
 
 
 def environment() -> dict[str, str]:
-    """Return the full environment, for scripts that are passed a part of it."""
+    """Return the full environment, part of which is passed to scripts."""
     return dict(os.environ)
 
 

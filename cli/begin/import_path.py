@@ -109,7 +109,7 @@ def _of_text(content: bytes, name: str) -> str | None:
 
 
 def _of_lines(content: bytes) -> str | None:
-    """Return the kind of a file with one message per line, from its first lines."""
+    """Return the kind of a file with one message per line, based on its first lines."""
     for line in content.split(b"\n")[:100]:
         found = json_of(line)
         if isinstance(found, dict) and (kind := _of_line(found)):

@@ -43,7 +43,7 @@ Checked = tuple[ImportedSprint, dict[str, Any] | None, Sequence[Fact]]
 
 
 class Import(Recording):
-    """An import in progress; the file is the actor of its events."""
+    """An import in progress; the imported file is the actor of the import's events."""
 
     def __init__(
         self, kind: str, file: Path, options: Options, workspace: Workspace
@@ -111,8 +111,8 @@ class Import(Recording):
     def _is_there(self, sprint_id: str) -> bool:
         """Return whether the import's sprint exists.
 
-        Raise `RefusedError` if a sprint of that name came from another import, unless the
-        user named it.
+        Raise `RefusedError` if a sprint with that name was created by another import,
+        unless the user specified the name.
         """
         if sprint_id not in self.workspace.sprints():
             return False

@@ -86,7 +86,7 @@ def plain(value: Any, rule: str) -> str:
 
 
 def tree_of(path: Path) -> dict[str, str]:
-    """Return the digest of each file below a path, by file name."""
+    """Return the digest of each file below a path, keyed by file name."""
     files = [path] if path.is_file() else sorted(path.rglob("*"))
     return {
         str(file): sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()

@@ -13,7 +13,7 @@ PAGES = Path(__file__).with_name("pages")
 
 
 class Section(NamedTuple):
-    """A group of commands in the help, with each command's summary by name."""
+    """A group of commands in the help, with the commands' summaries by name."""
 
     title: str
     first: dict[str, str]

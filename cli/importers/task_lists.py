@@ -155,8 +155,8 @@ def _below(item: Data, level: int) -> Iterator[tuple[str, list[Any]]]:
 def _children(item: Data, level: int) -> tuple[str, list[Any]]:
     """Return the key and the list of an item's children.
 
-    The children must state whether they are done. If the item itself does not state it,
-    named children are sufficient.
+    The children must state whether they are done. If the item itself does not state whether
+    it is done, it is sufficient that the children have names.
     """
     for key, below in _below(item, level):
         if any(_states(one, level + 1) for one in below):
@@ -263,7 +263,7 @@ class _Reading:
         return {"id": id_, "prompt": _prompt(item) or id_, "status": status, **own}
 
     def _status(self, item: Data, at: str) -> str:
-        """Return the status of a leaf; a Boolean flag decides whether it is completed."""
+        """Return a leaf's status; a Boolean flag, if present, determines completion."""
         passes = item.get("passes")
         if not isinstance(passes, bool | None):
             raise self._error("must be true or false", f"{at}.passes")

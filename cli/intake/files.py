@@ -126,7 +126,7 @@ def naming(
 
 
 def read_text(name: str) -> str:
-    """Return the text of a file, or of standard input for `-`; raise like `read_bytes`."""
+    """Return a file's text, or standard input for `-`; raise errors like `read_bytes`."""
     if name == STANDARD_INPUT:
         content = sys.stdin.buffer.read(DOCUMENT_BYTES_MAX + 1)
     else:

@@ -120,7 +120,7 @@ def json_lines(
 
 
 def json_of(text: bytes) -> Any:
-    """Return the data of a JSON text, or None if it is not valid JSON."""
+    """Return parsed JSON, or None if the text is not valid JSON."""
     try:
         return msgspec.json.decode(files.without_mark(text))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -130,7 +130,8 @@ def json_of(text: bytes) -> Any:
 def bytes_of(file: Path, *, below: Path | None = None) -> bytes:
     """Return a file's bytes; raise `InvalidInputError` if the file is too long.
 
-    If `below` is given, it must be a regular file reached from that folder without links.
+    If `below` is given, the file must be a regular file reached from that folder without
+    links.
     """
     if below is not None:
         return plain_bytes(file, below=below)

@@ -38,8 +38,8 @@ def read_progress(
 ) -> CheckedDocument:
     """Return a PROGRESS.yaml as data, exactly as written.
 
-    The document must name its sprint, unless `sprint_id` is given. In a first-generation
-    document, tasks become phases.
+    The document must contain its sprint's id, unless `sprint_id` is given. In a
+    first-generation document, tasks become phases.
     """
     document, remarks = _mapping(content, file)
     known = {} if sprint_id is None else {"sprint-id": sprint_id}

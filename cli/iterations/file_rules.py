@@ -9,7 +9,7 @@ from .. import settings
 
 
 def rules_of_file() -> ChangeRules | None:
-    """Return the rules in the settings file, or None if it has none."""
+    """Return the settings file's rules, or None if it contains no rules."""
     said = {
         name: value
         for name in ("weights", "thresholds", "verification", "progress-edits")

@@ -110,7 +110,7 @@ def tell_kept(taken: TakenSnapshot) -> None:
 
 
 def keeping_start(given: dict[str, Any], command: Command) -> Keep:
-    """Save the files before an iteration; return a function that adds them to its start.
+    """Save the files before an iteration; return a function that adds them to its events.
 
     If the iteration is refused, no files are saved.
     """

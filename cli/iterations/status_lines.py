@@ -32,7 +32,7 @@ LOOKED_AT_MAX = 100
 
 
 def goal_hint(judged: Judged) -> str | None:
-    """Return a hint that all tests pass and how the goal can be marked as reached."""
+    """Return a hint that all tests pass and that the goal can be marked as reached."""
     sprint = judged.sprint
     is_open = sprint.plan.status != COMPLETED and goal_standing(sprint.plan) != "reached"
     if not (sprint.plan.is_ralph and is_open and goal_said(sprint.document)):

@@ -46,7 +46,8 @@ TEXT_PLACES = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.tx
 def open_(project_name: str, place: Path | None, **given: Any) -> None:
     """Open the journal; recording the first entry, learning or pattern also opens it.
 
-    If the journal exists, its file moves to the new path; the old file does not change.
+    If the journal exists, its file is written to the new path from then on; the old file
+    does not change.
 
     Example: sprintlog journal open --project-name my-app
     """

@@ -86,7 +86,7 @@ class Record(AboutEvents, frozen=True, kw_only=True):
 
 
 class Append(AboutEvents, frozen=True, kw_only=True):
-    """An event, recorded by the command that would have caused it."""
+    """An event that is recorded by the command that would have caused it."""
 
     type: Text
     """The event's type."""

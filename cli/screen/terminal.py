@@ -1,4 +1,4 @@
-"""The capabilities of standard output: width and colours, if it is a terminal."""
+"""The capabilities of standard output: its width, and whether it supports colours."""
 
 import os
 import select

@@ -272,7 +272,7 @@ def _measures(workspace: Workspace, sprint: Sprint) -> Iterator[str]:
 
 
 def _lost_runs(sprint: Sprint) -> Iterator[str]:
-    """Yield a line for each gate whose run was killed and whose end cannot be recorded."""
+    """Yield a line for each gate whose run was killed, so its end cannot be recorded."""
     for node in dict.fromkeys(sprint.plan.tree.nodes.values()):
         started = run_of(sprint.plan, node)
         if started is not None and not is_alive(started):

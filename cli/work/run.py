@@ -256,7 +256,7 @@ def _drive(
 def _sprint_of(
     workspace: Workspace, named: str | None, prompt_file: str | None, actor: str
 ) -> str:
-    """Return the sprint to run; a prompt file creates one if the work tree has none."""
+    """Return the sprint to run; with a prompt file, create a sprint if there is none."""
     try:
         return workspace.choose(named)
     except errors.NotFoundError:

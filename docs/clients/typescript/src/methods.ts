@@ -11,7 +11,7 @@ export interface AboutEvents {
   mask?: boolean;
 }
 
-/** An event, recorded by the command that would have caused it. */
+/** An event that is recorded by the command that would have caused it. */
 export interface Append {
   actor?: string | null;
   at?: string | null;
