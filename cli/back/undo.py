@@ -22,18 +22,9 @@ from .. import typed
 from ..context import with_recording
 from ..output import counted, print_answer, warn
 from ..record import Options, Recording, arguments_of, recording, summary
+from . import way_back
 from .agreement import Agreement, with_asking, with_force
 from .paths import warn_of_kept
-from .way_back import (
-    Done,
-    Step,
-    agree_to,
-    end_as_restored,
-    file_lines,
-    go_back,
-    show,
-    work_gone,
-)
 
 
 def put_back(run: Recording, wanted: Agreement) -> bool:
@@ -47,10 +38,10 @@ def put_back(run: Recording, wanted: Agreement) -> bool:
     )
     planned = views.would_go_back("undo", sprint, files=would)
     if wanted.dry_run:
-        show(run, planned)
+        way_back.show(run, planned)
         return True
     if not wanted.yes:
-        agree_to(run, planned)
+        way_back.agree_to(run, planned)
     if not wanted.forced:
         refuse_while_at_work(workspace.location)
     done = restore.give_up(workspace, sprint_id, actor=run.options.actor)
@@ -61,13 +52,13 @@ def put_back(run: Recording, wanted: Agreement) -> bool:
         views.WentBack, "undo", outcome, version=outcome.state.version, files=files
     )
     try:
-        lines = [summary(outcome), *file_lines(files)]
+        lines = [summary(outcome), *way_back.file_lines(files)]
         print_answer(answer, lines, as_json=run.options.as_json)
     finally:
         run.refresh()
     for given_up in done:
         warn_of_kept(store_of(workspace).folder, given_up.placed)
-    end_as_restored(Done(outcome, answer))
+    way_back.end_as_restored(way_back.Done(outcome, answer))
     return True
 
 
@@ -116,19 +107,19 @@ def take_back(
             return
         if not wanted.dry_run:
             run.finish_restores()
-        step = Step(name, arguments_of(command, ("reason",)), command)
+        step = way_back.Step(name, arguments_of(command, ("reason",)), command)
         step = step._replace(undo="sprintlog redo" if name == "undo" else "sprintlog undo")
         if not of_plan:
             step = _with_files(run, step, command)
-        outcome, answer = done = go_back(run, step, wanted)
+        outcome, answer = done = way_back.go_back(run, step, wanted)
         if outcome is not None and answer.to is not None and not outcome.duplicate:
             _tell_gone(run.workspace, outcome.state, name)
-        end_as_restored(done)
+        way_back.end_as_restored(done)
 
 
 def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
     """Warn about later work that was also discarded."""
-    if not (gone := work_gone(workspace.log, sprint)):
+    if not (gone := way_back.work_gone(workspace.log, sprint)):
         return
     said = ", ".join(described(event) for event in gone[:SHOWN_MAX])
     more = " …" if len(gone) > SHOWN_MAX else ""
@@ -144,7 +135,7 @@ def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
     )
 
 
-def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
+def _with_files(run: Recording, step: way_back.Step, command: Undo | Redo) -> way_back.Step:
     """Add the associated file changes to a step, or replace it with a later file change."""
     workspace, sprint_id = run.workspace, run.sprint_id
     sprint, tree = workspace.sprint(sprint_id), workspace.tree

@@ -6,14 +6,7 @@ allowed, and templates can use an item's unknown keys.
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    WithJsonSchema,
-    WrapValidator,
-)
+import pydantic
 from pydantic_core import PydanticCustomError
 
 from sprintlog.engine.sprint.phases.gate import GATE_TIMEOUT_SECONDS_MAX
@@ -22,7 +15,7 @@ from sprintlog.engine.sprint.state import words
 from .fields import Count, Flag, Identity, Mode, Model, OneOf, Open, Text
 
 Category = Annotated[str, OneOf(words.FAILURE_CATEGORIES)]
-Positive = Annotated[int, Field(strict=True, ge=1)]
+Positive = Annotated[int, pydantic.Field(strict=True, ge=1)]
 UNLIMITED = "unlimited"
 
 
@@ -42,11 +35,13 @@ def _or_unlimited(value: Any, check: Any) -> Any:
     return value if value == UNLIMITED else check(value)
 
 
-Prompt = Annotated[str, Field(strict=True), AfterValidator(_with_text)]
+Prompt = Annotated[str, pydantic.Field(strict=True), pydantic.AfterValidator(_with_text)]
 Iterations = Annotated[
     Count,
-    WrapValidator(_or_unlimited),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"const": UNLIMITED}]}),
+    pydantic.WrapValidator(_or_unlimited),
+    pydantic.WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 0}, {"const": UNLIMITED}]}
+    ),
 ]
 
 
@@ -62,10 +57,10 @@ class ItemDefinition(Open):
     depends_on: list[Text] | None = None
 
 
-class Retry(BaseModel):
+class Retry(pydantic.BaseModel):
     """Which failures are retried, how often, and after which delays."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = pydantic.ConfigDict(extra="allow", frozen=True)
 
     maxAttempts: Count | None = None  # noqa: N815
     backoffMs: list[Count] | None = None  # noqa: N815
@@ -128,15 +123,15 @@ class SprintDefinition(KeptForTools):
     """SPRINT.yaml: `steps` in the first generation, `collections` in the second."""
 
     workflow: Text
-    steps: list[ItemDefinition] = Field(default_factory=list)
-    collections: dict[str, list[ItemDefinition]] = Field(default_factory=dict)
+    steps: list[ItemDefinition] = pydantic.Field(default_factory=list)
+    collections: dict[str, list[ItemDefinition]] = pydantic.Field(default_factory=dict)
     sprint_id: Identity | None = None
     name: Text | None = None
     model: Model | None = None
     mode: Mode | None = None
     goal: Prompt | None = None
     ralph: RalphDefinition = RalphDefinition()
-    per_iteration_hooks: dict[str, HookSwitch] = Field(default_factory=dict)
+    per_iteration_hooks: dict[str, HookSwitch] = pydantic.Field(default_factory=dict)
     retry: Retry = Retry()
     max_iterations: Iterations | None = None
 
@@ -151,12 +146,13 @@ class OnFail(Open):
 class GateDefinition(Open):
     """A check that must pass before its phase is finished."""
 
-    script: Annotated[Prompt, AfterValidator(_without_nul)]
+    script: Annotated[Prompt, pydantic.AfterValidator(_without_nul)]
     on_fail: OnFail = OnFail()
     on_fail_prompt: Prompt | None = None
     max_retries: Count | None = None
     timeout: (
-        Annotated[float, Field(strict=True, gt=0, le=GATE_TIMEOUT_SECONDS_MAX)] | None
+        Annotated[float, pydantic.Field(strict=True, gt=0, le=GATE_TIMEOUT_SECONDS_MAX)]
+        | None
     ) = None
 
 
@@ -182,8 +178,8 @@ class Workflow(KeptForTools):
     description: Text | None = None
     mode: Mode | None = None
     model: Model | None = None
-    phases: list[Phase] = Field(default_factory=list)
+    phases: list[Phase] = pydantic.Field(default_factory=list)
     goal_prompt: Prompt | None = None
     reflection_prompt: Prompt | None = None
-    per_iteration_hooks: list[HookDefinition] = Field(default_factory=list)
+    per_iteration_hooks: list[HookDefinition] = pydantic.Field(default_factory=list)
     ralph: RalphDefinition = RalphDefinition()

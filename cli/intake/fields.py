@@ -2,13 +2,7 @@
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
-)
+import pydantic
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from sprintlog.engine.sprint.state import words
@@ -21,13 +15,13 @@ class OneOf:
         self._allowed = allowed
 
     def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
+        self, source: object, handler: pydantic.GetCoreSchemaHandler
     ) -> CoreSchema:
         text = core_schema.str_schema(strict=True)
         return core_schema.no_info_after_validator_function(self._check, text)
 
     def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+        self, schema: CoreSchema, handler: pydantic.GetJsonSchemaHandler
     ) -> dict[str, Any]:
         return {"enum": list(self._allowed)}
 
@@ -41,10 +35,10 @@ class OneOf:
         return word
 
 
-Text = Annotated[str, Field(strict=True)]
-Flag = Annotated[bool, Field(strict=True)]
-Count = Annotated[int, Field(strict=True, ge=0)]
-Identity = Annotated[str, Field(strict=True, min_length=1, max_length=128)]
+Text = Annotated[str, pydantic.Field(strict=True)]
+Flag = Annotated[bool, pydantic.Field(strict=True)]
+Count = Annotated[int, pydantic.Field(strict=True, ge=0)]
+Identity = Annotated[str, pydantic.Field(strict=True, min_length=1, max_length=128)]
 
 Model = Annotated[str, OneOf(words.MODELS)]
 Mode = Annotated[str, OneOf(words.MODES)]
@@ -55,7 +49,7 @@ def kebab(name: str) -> str:
     return name.rstrip("_").replace("_", "-")
 
 
-class Open(BaseModel):
+class Open(pydantic.BaseModel):
     """A mapping that keeps keys that the schema does not define."""
 
     known_beside: ClassVar[tuple[str, ...]] = ()
@@ -63,6 +57,6 @@ class Open(BaseModel):
     takes_any: ClassVar[bool] = False
     """Whether unknown keys are accepted as intentional."""
 
-    model_config = ConfigDict(
+    model_config = pydantic.ConfigDict(
         extra="allow", alias_generator=kebab, protected_namespaces=(), frozen=True
     )

@@ -6,15 +6,8 @@ distinguishes fields of a later schema version from mistakes (JRN-111).
 
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
+import pydantic
 from msgspec import structs
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    create_model,
-)
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.journal import parts
@@ -30,13 +23,15 @@ from sprintlog.projections.state_files.yaml.writer import field_path
 from .fields import Flag, OneOf, Text
 from .files import load, naming, within
 
-Moment = Annotated[str, Field(strict=True, json_schema_extra={"format": "date-time"})]
+Moment = Annotated[
+    str, pydantic.Field(strict=True, json_schema_extra={"format": "date-time"})
+]
 
 
-class ClosedModel(BaseModel):
+class ClosedModel(pydantic.BaseModel):
     """An object without additional properties."""
 
-    model_config = ConfigDict(
+    model_config = pydantic.ConfigDict(
         extra="forbid", frozen=True, json_schema_serialization_defaults_required=False
     )
 
@@ -48,7 +43,9 @@ def _whole(value: object) -> object:
 
 def _pattern(pattern: str) -> Any:
     # In JSON Schema, `\d` matches only ASCII digits.
-    return Annotated[str, Field(strict=True, pattern=pattern.replace(r"\d", "[0-9]"))]
+    return Annotated[
+        str, pydantic.Field(strict=True, pattern=pattern.replace(r"\d", "[0-9]"))
+    ]
 
 
 _KINDS: dict[Any, Any] = {str: Text, bool: Flag}
@@ -62,7 +59,7 @@ def _model_of(
     rules = parts.rules_of(part)
     known = (field for field in structs.fields(part) if field.name in rules)
     fields: dict[str, Any] = {one.name: _field(one, rules[one.name]) for one in known}
-    model = create_model(name, __base__=ClosedModel, __doc__=description, **fields)
+    model = pydantic.create_model(name, __base__=ClosedModel, __doc__=description, **fields)
     _KINDS[part] = model
     return model
 
@@ -79,8 +76,8 @@ def _field(field: structs.FieldInfo, rule: parts.FieldRule) -> Any:
     if rule.is_moment:
         return Moment, default
     if rule.least is not None:
-        limits = Field(strict=True, ge=rule.least)
-        return Annotated[int, limits, BeforeValidator(_whole)], default
+        limits = pydantic.Field(strict=True, ge=rule.least)
+        return Annotated[int, limits, pydantic.BeforeValidator(_whole)], default
     if get_origin(field.type) is tuple:
         return list[_KINDS[kind]], default or []  # type: ignore[valid-type]
     if field.name == "still_valid":
@@ -111,7 +108,7 @@ PatternModel = _model_of(
 class JournalModel(ClosedModel):
     """Structured progress tracking for Ralph CLI execution history."""
 
-    model_config = ConfigDict(
+    model_config = pydantic.ConfigDict(
         title="Ralph Progress",
         json_schema_extra={
             "$id": "https://ralph.dev/schemas/progress.json",
@@ -163,7 +160,7 @@ def read_journal(content: bytes, *, file: str) -> ReadJournal:
     unknown: list[str] = []
     try:
         JournalModel.model_validate(document)
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         for found in error.errors(include_url=False):
             if found["type"] == UNKNOWN and schema > FIRST_SCHEMA:
                 unknown.append(field_path(found["loc"]))

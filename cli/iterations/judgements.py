@@ -20,19 +20,8 @@ from sprintlog.projections.views.iterations import ListedIterations, judgements,
 from sprintlog.projections.views.work import work_trees
 from sprintlog.projections.workspace import Workspace
 
-from .. import typed
+from .. import output, typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..output import (
-    coloured,
-    hint,
-    print_json,
-    print_styled,
-    print_text,
-    shows_bars,
-    table,
-    visible,
-    wrapped,
-)
 from ..screen.terminal import GOOD
 
 ERROR_CHARS_MAX = 120
@@ -91,9 +80,9 @@ def list_lines(judged: Judged, found: ListedIterations) -> list[str]:
     names = own_in(judged, found.measured)[:OWN_MAX]
     lines = _table(judged, sorted(rows, key=itemgetter(0)), names, trees)
     if below:
-        lines += wrapped(f"of each score: {below}", indent="  ")
+        lines += output.wrapped(f"of each score: {below}", indent="  ")
     if equals := equals_by_exit_code(judged):
-        lines += wrapped(f"best: {equals}", indent="  ")
+        lines += output.wrapped(f"best: {equals}", indent="  ")
     return lines + _tree_line(trees)
 
 
@@ -107,7 +96,9 @@ def _tree_cells(number: int, trees: Mapping[int, str]) -> tuple[str, ...]:
 def _tree_line(trees: Mapping[int, str]) -> list[str]:
     """Return a line with the iterations' work tree, or no line if the iterations differ."""
     names = {*trees.values()}
-    return [f"work tree: {visible(name)}" for name in names] if len(names) == 1 else []
+    return (
+        [f"work tree: {output.visible(name)}" for name in names] if len(names) == 1 else []
+    )
 
 
 def own_in(judged: Judged, found: Iterable[Judgement]) -> list[str]:
@@ -144,7 +135,7 @@ def _table(
     # Score columns have priority over costs, and costs over durations.
     spare = ((end + 3, end, end + 1) if is_spent else ()) + (COVERAGE, ERRORS, after)
     right = {0, *range(2, after)}
-    return table(lines, right=right, whole={1}, spare=spare, least=SUMMARY_CHARS)
+    return output.table(lines, right=right, whole={1}, spare=spare, least=SUMMARY_CHARS)
 
 
 def took_cells(spent: Spent | None) -> tuple[str, ...]:
@@ -166,9 +157,9 @@ def trajectory_line(judged: Sequence[Judgement]) -> str | None:
     known = [value for value in values if value is not None]
     if len(known) < 2:
         return None
-    bars = sparkline(values, BARS if shows_bars() else PLAIN)
+    bars = sparkline(values, BARS if output.shows_bars() else PLAIN)
     low, high = shown(min(known), 2), shown(max(known), 2)
-    return f"score  {coloured(bars, GOOD)}  {low} to {high}"
+    return f"score  {output.coloured(bars, GOOD)}  {low} to {high}"
 
 
 def own_lines(judged: Judged, found: Sequence[Judgement]) -> list[str]:
@@ -181,11 +172,11 @@ def own_lines(judged: Judged, found: Sequence[Judgement]) -> list[str]:
         there = [value for value in values if value is not None]
         if len(there) < 2:
             continue
-        bars = sparkline(values, BARS if shows_bars() else PLAIN)
+        bars = sparkline(values, BARS if output.shows_bars() else PLAIN)
         said = f"{plain(there[0])} to {plain(there[-1])}"
         if (declared := known.get(name)) is not None and declared.better is not None:
             said = f"{said}, {declared.better} is better"
-        lines.append(f"{name}  {coloured(bars, GOOD)}  {said}")
+        lines.append(f"{name}  {output.coloured(bars, GOOD)}  {said}")
     return lines
 
 
@@ -198,7 +189,7 @@ def breakdown_lines(score: Score) -> list[str]:
         rows += [(f"  {c.name}", _cell(c.points, 2), "", "") for c in one.components]
     weight = sum(one.applied or 0 for one in score.dimensions)
     rows.append(("total", "", _cell(weight, 4), _cell(score.value, 4)))
-    return table(rows, right=frozenset({1, 2, 3}))
+    return output.table(rows, right=frozenset({1, 2, 3}))
 
 
 def recommendation_lines(given: Recommendation) -> list[str]:
@@ -285,7 +276,9 @@ def _lines_of_runs(
     ]
     head = ("iteration", *TOOK, *_tree_cells(-1, trees), "summary")
     right, spare = {0, 1, 2, 3, 4}, (1, 4, 2)
-    lines = table([head, *rows], right=right, whole={0}, spare=spare, least=SUMMARY_CHARS)
+    lines = output.table(
+        [head, *rows], right=right, whole={0}, spare=spare, least=SUMMARY_CHARS
+    )
     return lines + _tree_line(trees)
 
 
@@ -320,16 +313,16 @@ def command(last: int | None, reading: ReadOptions) -> None:
         judged = judged_at(workspace, reading)
         found = listed(judged, work_trees(workspace, judged.sprint), last=last)
         if reading.as_json:
-            print_json(judgements(judged, found))
+            output.print_json(judgements(judged, found))
             return
         lines = list_lines(judged, found)
         plots = own_lines(judged, found.measured)
     if not any(found[:3]):
-        print_text("no iteration was measured")
-        hint(HOW_TO_MEASURE)
+        output.print_text("no iteration was measured")
+        output.hint(HOW_TO_MEASURE)
     else:
-        print_text(*lines)
+        output.print_text(*lines)
         if (line := trajectory_line(found.measured)) is not None:
-            print_styled(f"\n{line}")
+            output.print_styled(f"\n{line}")
         for line in plots:
-            print_styled(line)
+            output.print_styled(line)

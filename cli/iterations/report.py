@@ -22,13 +22,7 @@ from sprintlog.projections.markdown import code
 from sprintlog.projections.page.document import DRAWINGS, job_summary
 from sprintlog.projections.page.document import page as page_of
 from sprintlog.projections.page.timeline import laid_out
-from sprintlog.projections.state_files.iteration_report import (
-    done_after,
-    iteration_markdown,
-    iteration_report,
-    made_with,
-    unmeasured_markdown,
-)
+from sprintlog.projections.state_files import iteration_report as reports
 from sprintlog.projections.state_files.iteration_report import ended as ended_lines
 from sprintlog.projections.state_files.loop_files import then_of
 from sprintlog.projections.state_files.selection_report import selection_markdown
@@ -179,14 +173,17 @@ def _print_iteration(
     said = [f"**Work tree**: {code(tree)}"] if tree else []
     answer: views.IterationAnswer
     if number != BASELINE_NUMBER and judged.tracker.entry(number) is None:
-        text = unmeasured_markdown(judged, number, _took(judged, number), said)
+        text = reports.unmeasured_markdown(judged, number, _took(judged, number), said)
         answer = views.unmeasured_report(judged, number)
     else:
         then = then_of(workspace, judged)(number)
-        report = iteration_report(then, number)
-        said += [*ended_lines(judged, number), *made_with(then.described().get(number))]
-        after = done_after(judged, number)
-        text = iteration_markdown(report, _took(then, number), said, after)
+        report = reports.iteration_report(then, number)
+        said += [
+            *ended_lines(judged, number),
+            *reports.made_with(then.described().get(number)),
+        ]
+        after = reports.done_after(judged, number)
+        text = reports.iteration_markdown(report, _took(then, number), said, after)
         answer = views.report(then, report)
     changed = files_changed_in(workspace, judged.sprint, number)
     if as_json:

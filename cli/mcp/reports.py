@@ -6,30 +6,14 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from sprintlog.commands import (
-    Command,
-    DiscoverPattern,
-    ReportWork,
-    SaidItems,
-    SaidLearning,
-    SaidRequest,
-    TakeSaid,
-)
+from sprintlog import commands
 from sprintlog.errors import InvalidInputError, RefusedError
 from sprintlog.events import Pattern
 from sprintlog.questions import next_action
 from sprintlog.workspaces import Workspace
 
+from . import arguments
 from .answers import brief
-from .arguments import (
-    LEARNING_TYPES,
-    PATTERNS,
-    PRIORITIES,
-    REQUEST_TYPES,
-    Learn,
-    Request,
-    WorkReport,
-)
 from .caller import Caller
 from .pages import AnswerPage, encoded, fitted
 
@@ -38,7 +22,7 @@ NAME_CHARS_MAX = 80
 """The maximum length of a pattern's name, which is the beginning of its first line."""
 
 
-def report(workspace: Workspace, given: WorkReport, caller: Caller) -> str:
+def report(workspace: Workspace, given: arguments.WorkReport, caller: Caller) -> str:
     """Record the outcome of the current work; return it with the next action.
 
     If no start of the work was reported, the start is recorded as well.
@@ -54,8 +38,8 @@ def report(workspace: Workspace, given: WorkReport, caller: Caller) -> str:
     return _answer(said)
 
 
-def _reported(call: "_Call", given: WorkReport) -> list[Any]:
-    ends = ReportWork(given.outcome, given.summary, given.phase, given.details)
+def _reported(call: "_Call", given: arguments.WorkReport) -> list[Any]:
+    ends = commands.ReportWork(given.outcome, given.summary, given.phase, given.details)
     try:
         return [call.handle(ends)]
     except RefusedError:
@@ -63,7 +47,7 @@ def _reported(call: "_Call", given: WorkReport) -> list[Any]:
         if not (is_known and _waits_to_begin(call, given.phase)):
             raise
     # The key belongs to the end, so that a repeated call finds the first one.
-    begins = ReportWork("started", phase=given.phase)
+    begins = commands.ReportWork("started", phase=given.phase)
     return [call.handle(begins, key=None, key_digest=None), call.handle(ends)]
 
 
@@ -76,21 +60,23 @@ def _waits_to_begin(call: "_Call", phase: str | None) -> bool:
     return node is not None and node.status == "pending"
 
 
-def learn(workspace: Workspace, given: Learn, caller: Caller) -> str:
+def learn(workspace: Workspace, given: arguments.Learn, caller: Caller) -> str:
     """Add a learning to the open journal or, if it is not open, as a note to the sprint."""
-    _check_word("kind", given.kind, (*LEARNING_TYPES, *PATTERNS))
+    _check_word("kind", given.kind, (*arguments.LEARNING_TYPES, *arguments.PATTERNS))
     _check_said(text=given.text)
     call = _Call(workspace, "learn", given, caller)
-    if given.kind in PATTERNS and workspace.log.version(_JOURNAL) > 0:
+    if given.kind in arguments.PATTERNS and workspace.log.version(_JOURNAL) > 0:
         return _pattern(call, given)
     where = ", ".join(given.files)
-    said = SaidItems(learnings=(SaidLearning(given.text, given.kind, where),))
+    said = commands.SaidItems(
+        learnings=(commands.SaidLearning(given.text, given.kind, where),)
+    )
     # The journal must not store learnings from a sprint that does not exist.
-    workspace.preview(TakeSaid(SaidItems()), sprint_id=call.sprint_id)
+    workspace.preview(commands.TakeSaid(commands.SaidItems()), sprint_id=call.sprint_id)
     left = said
-    if given.kind in LEARNING_TYPES:
+    if given.kind in arguments.LEARNING_TYPES:
         kept = workspace.keep_learnings(call.sprint_id, said, **call.envelope)
-        left = kept or SaidItems()
+        left = kept or commands.SaidItems()
     if not left.learnings:
         call.refresh(_JOURNAL)
         known = workspace.document().learnings
@@ -101,7 +87,7 @@ def learn(workspace: Workspace, given: Learn, caller: Caller) -> str:
     return _answer(_recorded(_take(call, left)))
 
 
-def _pattern(call: "_Call", given: Learn) -> str:
+def _pattern(call: "_Call", given: arguments.Learn) -> str:
     def known() -> str | None:
         there = call.workspace.document().patterns
         return _id_of(there, "description", given.text)
@@ -114,7 +100,7 @@ def _pattern(call: "_Call", given: Learn) -> str:
             examples=tuple(given.files),
             source_prd_id=call.sprint_id,
         )
-        call.workspace.handle(DiscoverPattern(pattern), **call.envelope)
+        call.workspace.handle(commands.DiscoverPattern(pattern), **call.envelope)
     call.refresh(_JOURNAL)
     return _answer({"pattern": known()})
 
@@ -124,14 +110,16 @@ def _id_of(entries: Iterable[Any], field: str, text: str) -> str | None:
     return next((one.id for one in entries if getattr(one, field) == text), None)
 
 
-def request(workspace: Workspace, given: Request, caller: Caller) -> str:
+def request(workspace: Workspace, given: arguments.Request, caller: Caller) -> str:
     """Add a request to the queue; for a duplicate, return the existing request."""
-    _check_word("priority", given.priority, PRIORITIES)
-    _check_word("kind", given.kind, REQUEST_TYPES)
+    _check_word("priority", given.priority, arguments.PRIORITIES)
+    _check_word("kind", given.kind, arguments.REQUEST_TYPES)
     _check_said(title=given.title, why=given.why)
     call = _Call(workspace, "request", given, caller)
-    asked = SaidRequest(given.title, given.priority, given.kind, description=given.why)
-    outcome = _take(call, SaidItems(requests=(asked,)))
+    asked = commands.SaidRequest(
+        given.title, given.priority, given.kind, description=given.why
+    )
+    outcome = _take(call, commands.SaidItems(requests=(asked,)))
     same = {"title": given.title, "description": given.why, "type": given.kind}
     found = [entry for entry in outcome.state.queue if same.items() <= entry.items()]
     last = found[-1] if found else {}
@@ -155,7 +143,7 @@ class _Call:
         self.envelope = caller.envelope(tool, _arguments(given), key or given.key)
         self.sprint_id = workspace.choose(caller.meant(given.sprint))
 
-    def handle(self, command: Command, **more: Any) -> Any:
+    def handle(self, command: commands.Command, **more: Any) -> Any:
         """Let the sprint handle a command, and append the resulting events."""
         envelope = {**self.envelope, **more}
         return self.workspace.handle(command, sprint_id=self.sprint_id, **envelope)
@@ -165,9 +153,9 @@ class _Call:
         self._served.refresh(self.workspace, stream or f"sprint/{self.sprint_id}")
 
 
-def _take(call: _Call, said: SaidItems) -> Any:
+def _take(call: _Call, said: commands.SaidItems) -> Any:
     try:
-        return call.handle(TakeSaid(said))
+        return call.handle(commands.TakeSaid(said))
     finally:
         call.refresh()
 

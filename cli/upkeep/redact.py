@@ -12,14 +12,8 @@ from sprintlog.engine.service.agent_sessions.known_sessions import choose_sessio
 from sprintlog.projections.health import redaction
 from sprintlog.projections.health.redaction import COPIES_ELSEWHERE, unreached
 from sprintlog.projections.health.selection import Chosen, Selector, chosen
+from sprintlog.projections.views import log as views
 from sprintlog.projections.views.events import filled
-from sprintlog.projections.views.log import (
-    ErasedEvent,
-    PlaceOfText,
-    Redaction,
-    RedactionDone,
-    UnreachedPlace,
-)
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
@@ -130,13 +124,13 @@ def _from_stdin() -> str:
 
 def _places(
     workspace: Workspace, found: Chosen
-) -> tuple[list[PlaceOfText], list[UnreachedPlace]]:
+) -> tuple[list[views.PlaceOfText], list[views.UnreachedPlace]]:
     """Return other places that contain the text, and places from which it is not erased."""
     needle = found.needle
     if needle is None:
         return [], []
     places = [
-        PlaceOfText(entry.name, where)
+        views.PlaceOfText(entry.name, where)
         for entry in redaction.BESIDE_EVENTS
         for where in entry.scan(workspace, needle)
     ]
@@ -144,13 +138,17 @@ def _places(
 
 
 def _show(
-    found: Chosen, places: list[PlaceOfText], left: list[UnreachedPlace], *, as_json: bool
+    found: Chosen,
+    places: list[views.PlaceOfText],
+    left: list[views.UnreachedPlace],
+    *,
+    as_json: bool,
 ) -> None:
     events = [
-        filled(ErasedEvent, event, bytes=len(event.payload or b""))
+        filled(views.ErasedEvent, event, bytes=len(event.payload or b""))
         for event in found.events
     ]
-    answer = Redaction(events=events, places=places, unreached=left)
+    answer = views.Redaction(events=events, places=places, unreached=left)
     rows = [
         [str(event.position), event.at[:19], event.stream, event.type, str(event.bytes)]
         for event in events[:SHOWN_MAX]
@@ -174,7 +172,7 @@ def _more(count: int, noun: str) -> list[str]:
     return [f"… and {counted(count - SHOWN_MAX, f'more {noun}')}"] * (count > SHOWN_MAX)
 
 
-def _answer(done: RedactionDone, *, as_json: bool) -> None:
+def _answer(done: views.RedactionDone, *, as_json: bool) -> None:
     lines = [f"what {counted(done.erased, 'event')} said is erased"]
     lines += [f"{place.kind}  {place.where}" for place in done.places]
     lines += [f"snapshot {a[:12]} is now {b[:12]}" for a, b in done.snapshots.items()]
@@ -184,7 +182,7 @@ def _answer(done: RedactionDone, *, as_json: bool) -> None:
         hint(COPIES_ELSEWHERE)
 
 
-def _tell(left: list[UnreachedPlace]) -> None:
+def _tell(left: list[views.UnreachedPlace]) -> None:
     for one in left:
         warn(f"not erased: {one.where}: {one.why}")
         if one.command:

@@ -7,15 +7,7 @@ confirmation, the action is recorded only if the version has not changed.
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from sprintlog.commands import (
-    ApproveRequest,
-    BacklogRequest,
-    Command,
-    DeferRequest,
-    PauseSprint,
-    RejectRequest,
-    ResumeSprint,
-)
+from sprintlog import commands
 from sprintlog.errors import InvalidInputError, NotFoundError
 from sprintlog.events import InjectionPosition
 from sprintlog.formatting import mask_all
@@ -63,7 +55,7 @@ class PageAction(NamedTuple):
     """The equivalent command."""
     label: str
     fields: tuple[Field, ...]
-    make: Callable[[Given, str], Command] | None = None
+    make: Callable[[Given, str], commands.Command] | None = None
     """Creates the command from a form and the actor; None for a rollback."""
 
 
@@ -141,9 +133,9 @@ def wanted(
     return WantedAction(host, action, sprint_id, mask_all(found), actor)
 
 
-def _resume(given: Given, actor: str) -> Command:
+def _resume(given: Given, actor: str) -> commands.Command:
     by = given.get("by") or actor.removeprefix("operator:")
-    return ResumeSprint(
+    return commands.ResumeSprint(
         by, given.get("why"), given.get("done"), given.get("retry") == "yes"
     )
 
@@ -157,7 +149,9 @@ _BEHIND = InjectionPosition("after-current")
 ACTIONS = {
     action.command: action
     for action in (
-        PageAction("sprint pause", "Pause", (_REASON,), lambda x, _: PauseSprint(**x)),
+        PageAction(
+            "sprint pause", "Pause", (_REASON,), lambda x, _: commands.PauseSprint(**x)
+        ),
         PageAction(
             "sprint resume",
             "Answer, and go on",
@@ -182,20 +176,22 @@ ACTIONS = {
             "queue approve",
             "Approve",
             _DECISION,
-            lambda x, _: ApproveRequest(x["request"], x["reasoning"], _BEHIND),
+            lambda x, _: commands.ApproveRequest(x["request"], x["reasoning"], _BEHIND),
         ),
-        PageAction("queue reject", "Reject", _DECISION, lambda x, _: RejectRequest(**x)),
+        PageAction(
+            "queue reject", "Reject", _DECISION, lambda x, _: commands.RejectRequest(**x)
+        ),
         PageAction(
             "queue defer",
             "Defer",
             (*_DECISION, Field("until", "Until", True, _DEFERRALS)),
-            lambda x, _: DeferRequest(**x),
+            lambda x, _: commands.DeferRequest(**x),
         ),
         PageAction(
             "queue backlog",
             "Put into the backlog",
             _DECISION,
-            lambda x, _: BacklogRequest(**x),
+            lambda x, _: commands.BacklogRequest(**x),
         ),
     )
 }

@@ -36,22 +36,11 @@ from sprintlog.projections.views.iteration_quality import brought_back
 from sprintlog.projections.views.runs import all_standings, what_is_next
 from sprintlog.projections.workspace import Workspace
 
-from .. import settings
+from .. import output, settings
 from ..context import ReadOptions, open_workspace
 from ..iterations.budgets import budget_lines
 from ..iterations.status_lines import cut_short_lines, goal_hint, rules_said, standing_lines
 from ..named_sprint import told
-from ..output import (
-    coloured,
-    counted,
-    fitting,
-    note,
-    print_json,
-    print_styled,
-    visible,
-    warn,
-    wrapped,
-)
 from ..screen import times
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
 from ..stops import TYPED, standing_told
@@ -95,14 +84,14 @@ def print_status(reading: ReadOptions, *, is_watched: bool, is_whole: bool) -> N
                 from sprintlog.projections.views.quality import with_iterations
 
                 answer = with_iterations(answer, judged)
-            print_json(answer)
+            output.print_json(answer)
             return
         blocks = status_blocks(workspace, reading)
         if reading.at is None:
             warn_of_file(workspace, sprint)
-    print_styled("\n".join([*chain(*blocks)] if is_whole else shortened(blocks)))
+    output.print_styled("\n".join([*chain(*blocks)] if is_whole else shortened(blocks)))
     if settings.settings_file() is not None and (line := _differing(sprint)):
-        note(line)
+        output.note(line)
 
 
 def warn_of_file(workspace: Workspace, sprint: Sprint) -> None:
@@ -113,10 +102,10 @@ def warn_of_file(workspace: Workspace, sprint: Sprint) -> None:
     with suppress(SprintlogError):
         seen = workspace.files.look(path)
         if seen.content is None:
-            warn(f"{path} is missing: run `sprintlog rebuild` to write it again")
+            output.warn(f"{path} is missing: run `sprintlog rebuild` to write it again")
         elif seen.is_foreign and file.check(sprint).state == "edited":
             also = "`sprintlog adopt` records the edit, `sprintlog rebuild` discards it"
-            warn(f"{path} was edited by hand: {also}")
+            output.warn(f"{path} was edited by hand: {also}")
 
 
 def status_blocks(
@@ -142,7 +131,7 @@ def status_blocks(
         spent[1:1] = cut_short_lines(workspace, sprint)
     goal = goal_lines(sprint)
     if judged is not None and (hint := goal_hint(judged)) is not None:
-        goal[1:1] = wrapped(f"  {hint}", indent="  ")
+        goal[1:1] = output.wrapped(f"  {hint}", indent="  ")
     # The first lines name the budget that stopped the sprint.
     budgets = all_standings(workspace, sprint, at=at)
     left = found.left_out
@@ -161,7 +150,7 @@ def status_blocks(
 
 
 def _folded(lines: Sequence[str]) -> list[str]:
-    return [part for line in lines for part in wrapped(line, indent="  ")]
+    return [part for line in lines for part in output.wrapped(line, indent="  ")]
 
 
 def shortened(blocks: Sequence[list[str]]) -> list[str]:
@@ -201,7 +190,7 @@ def _judged(workspace: Workspace, sprint: Sprint) -> Judged | None:
 def _files_lines(sprint: Sprint) -> list[str]:
     """Return a line about restored files, for a sprint without measurements."""
     said = brought_back(sprint) if sprint.knowledge.restored else None
-    return [] if said is None else wrapped(f"files: {said}", indent="  ")
+    return [] if said is None else output.wrapped(f"files: {said}", indent="  ")
 
 
 def _differing(sprint: Sprint) -> str | None:
@@ -219,15 +208,16 @@ def _title(
     status = str(sprint.document.get("status"))
     stands = status == IN_PROGRESS and any(x.startswith("stopped: ") for x in head)
     shown = f"{status}, stopped" if stands else status
-    line = f"{visible(sprint.id)}  {coloured(visible(shown), TONES.get(status))}"
+    said_status = output.coloured(output.visible(shown), TONES.get(status))
+    line = f"{output.visible(sprint.id)}  {said_status}"
     # Inactivity needs no explanation if the sprint has stopped.
     stale = found.stale and action.do != STOP and not stands
     silent = "  stale: silent for more than 15 minutes" if stale else ""
     seen = sprint.document.get("last-activity")
     if seen and not terminal().has_utc:
         silent = f"  {times.when(seen, is_relative=True)}{', stale' if stale else ''}"
-    line += coloured(visible(silent), ATTENTION if stale else None)
-    tree = [f"work tree  {visible(found.work_tree)}"] if found.work_tree else []
+    line += output.coloured(output.visible(silent), ATTENTION if stale else None)
+    tree = [f"work tree  {output.visible(found.work_tree)}"] if found.work_tree else []
     return [f"{line}  version {sprint.version}", *tree]
 
 
@@ -244,7 +234,7 @@ def _plan(sprint: Sprint, found: views.Status) -> Iterator[list[str]]:
         parts.append(at_iteration(sprint, stats["current-iteration"]))
     parts += [f"elapsed {worked(found)}"] if stats.get("elapsed") else []
     parts += [f"at {pointed.address}"] if pointed and tree.open_leaf() else []
-    yield [visible("  ".join(parts))] if parts else []
+    yield [output.visible("  ".join(parts))] if parts else []
     phases = tree.root.children
     yield [line for phase in phases for line in _tree_lines(phase, pointed, "  ")]
 
@@ -255,9 +245,11 @@ def _needs(sprint: Sprint) -> Iterator[str]:
         if needed.phase is None:
             continue
         said = f"needs a person at {needed.phase}: {needed.reason}"
-        yield from (coloured(line, ATTENTION) for line in wrapped(said, indent="  "))
+        yield from (
+            output.coloured(line, ATTENTION) for line in output.wrapped(said, indent="  ")
+        )
         if needed.details:
-            yield from wrapped(f"  {needed.details}")
+            yield from output.wrapped(f"  {needed.details}")
     if queued := counts(sprint.queue):
         said = ", ".join(f"{number} {_QUEUED.get(x, x)}" for x, number in queued.items())
         yield f"queue: {said}  (`sprintlog queue list`)"
@@ -268,7 +260,7 @@ def _measures(workspace: Workspace, sprint: Sprint) -> Iterator[str]:
     ended = open_iteration(sprint.plan) is None and sprint.plan.iteration
     for work in others_at_work(workspace.location):
         if ended and (work.sprint, work.iteration) == (sprint.id, ended):
-            yield visible(f"at work: {work.words}, since {times.when(work.since)}")
+            yield output.visible(f"at work: {work.words}, since {times.when(work.since)}")
 
 
 def _lost_runs(sprint: Sprint) -> Iterator[str]:
@@ -276,7 +268,7 @@ def _lost_runs(sprint: Sprint) -> Iterator[str]:
     for node in dict.fromkeys(sprint.plan.tree.nodes.values()):
         started = run_of(sprint.plan, node)
         if started is not None and not is_alive(started):
-            yield visible(
+            yield output.visible(
                 f"the gate of {node.address} was being run by process {started.pid}, "
                 "which is gone: `sprintlog gate run` runs it again"
             )
@@ -301,8 +293,8 @@ def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
     if gate_status(node.data) == PASSED and not finished:
         text += " (gate passed)"
     here = "  ◀" if node is pointed and not finished else ""
-    text = fitting(text, len(indent) + len(f"{mark} {here}"))
-    lines = [f"{indent}{coloured(mark, tone)} {text}{here}"]
+    text = output.fitting(text, len(indent) + len(f"{mark} {here}"))
+    lines = [f"{indent}{output.coloured(mark, tone)} {text}{here}"]
     # Finished and pending nodes take one line; nodes in progress are shown completely.
     holds_pointer = pointed is not None and pointed.address.startswith(f"{node.address}/")
     if holds_pointer or not (finished or node.status == "pending"):
@@ -322,14 +314,16 @@ def goal_lines(sprint: Sprint) -> list[str]:
     counts = f"steps {len(steps) - len(left)}/{len(steps)}" if steps else ""
     if idle := plan.turns.idle:
         limit = idle_threshold(plan.document)
-        counts += f"  no step moved for {counted(idle, 'iteration')}"
+        counts += f"  no step moved for {output.counted(idle, 'iteration')}"
         is_due = reflection_is_due(plan) and plan.status != COMPLETED
         counts += ": the next one reflects" if is_due else f" ({limit} are too many)"
-    lines = [] if goal is None else [fitting(f"goal ({goal_standing(plan)}): {goal}")]
+    lines = (
+        [] if goal is None else [output.fitting(f"goal ({goal_standing(plan)}): {goal}")]
+    )
     lines.extend([counts.strip()] if counts else [])
     for identity, step in left[:OPEN_SHOWN_MAX]:
         text = str(step.get("prompt")).partition("\n")[0]
-        lines.append(fitting(f"  {identity} ({step.get('status')}): {text}"))
+        lines.append(output.fitting(f"  {identity} ({step.get('status')}): {text}"))
     if (more := len(left) - OPEN_SHOWN_MAX) > 0:
         lines.append(f"  and {more} more")
     summary = mapping_of(plan.document, "ralph-exit").get("final-summary")
@@ -340,7 +334,7 @@ def goal_lines(sprint: Sprint) -> list[str]:
         lines.append(f"needs a person: {needed.get('reason')}")
         if needed.get("details"):
             lines.append(f"  {needed['details']}")
-    return [visible(line) for line in lines]
+    return [output.visible(line) for line in lines]
 
 
 def spent_lines(sprint: Sprint) -> list[str]:

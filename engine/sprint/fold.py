@@ -19,14 +19,8 @@ from ..log.event import Event, Versioned
 from ..log.port import Page
 from . import events as f
 from .events import SprintImported
+from .state import knowledge as known
 from .state.effective_history import VersionRange
-from .state.knowledge import (
-    record_began,
-    record_budgets,
-    record_ended,
-    record_spent,
-    record_warned,
-)
 from .state.queue import says_queue
 from .state.sprint import Change, Evolve, Learn, Learns, Plan, Sprint, evolve_nothing
 from .state.tree import Node, Tree
@@ -73,11 +67,11 @@ def _tracked(take: Callable[[Tracker, Any, int], None]) -> Learn:
 
 
 _LEARN: Learns = {
-    f.AgentRan: record_spent,
-    f.RunStarted: record_began,
-    f.RunEnded: record_ended,
-    f.BudgetsSet: record_budgets,
-    f.BudgetWarned: record_warned,
+    f.AgentRan: known.record_spent,
+    f.RunStarted: known.record_began,
+    f.RunEnded: known.record_ended,
+    f.BudgetsSet: known.record_budgets,
+    f.BudgetWarned: known.record_warned,
     **{event: _tracked(take) for event, take in TAKE.items()},
 }
 """The handlers that update the knowledge for events without a topic."""

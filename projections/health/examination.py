@@ -48,17 +48,7 @@ from sprintlog.engine.sessions.names import session_of
 
 from ..state_files.files import EDITS
 from ..workspace import Workspace, wall_clock
-from .findings import (
-    ELSEWHERE,
-    IN_GIT,
-    IN_TREE,
-    AgentLines,
-    File,
-    Findings,
-    Here,
-    agent_lines,
-    sizes,
-)
+from . import findings
 from .verify import Verification, verify
 
 
@@ -66,14 +56,14 @@ def look_here(
     location: Location,
     places: list[str],
     *,
-    agents: tuple[AgentLines, ...],
+    agents: tuple[findings.AgentLines, ...],
     sessions: tuple[int, int, int],
-) -> Here:
+) -> findings.Here:
     """Return the findings in a log's folder and next to the state files at `places`."""
     folder = location.folder
     drafts, displaced = _left_over(location, places)
     disk = os.statvfs(folder)
-    return Here(
+    return findings.Here(
         folder=str(folder),
         versions=_versions(),
         files=_files(folder),
@@ -84,7 +74,7 @@ def look_here(
         edits=sum(1 for _ in (folder / EDITS).glob("[!.]*")),
         snapshots=_of_store(folder / SNAPSHOTS),
         set_aside=sum(1 for _ in (folder / SNAPSHOTS / ASIDE).glob("*.pack")),
-        sizes=sizes(folder),
+        sizes=findings.sizes(folder),
         agents=agents,
         sessions=sessions,
         spooled=len(waiting(spool_folders(location, os.environ))),
@@ -101,7 +91,7 @@ def count_sessions(log: EventStore) -> tuple[int, int, int]:
     return len(streams), sum(streams.values()), size
 
 
-def _files(folder: Path) -> list[File]:
+def _files(folder: Path) -> list[findings.File]:
     """Return the log's folder and its contents, except `.gitignore`."""
     paths = [folder, *sorted(folder.iterdir()), *sorted((folder / EDITS).glob("*"))]
     found = []
@@ -114,7 +104,7 @@ def _files(folder: Path) -> list[File]:
         if path.name != ".gitignore":
             links = status.st_nlink if stat.S_ISREG(status.st_mode) else 0
             mode = stat.S_IMODE(status.st_mode)
-            found.append(File(str(path), mode, status.st_uid, links))
+            found.append(findings.File(str(path), mode, status.st_uid, links))
     return found
 
 
@@ -166,11 +156,11 @@ class Inside(NamedTuple):
     damage: str | None = None
     unread: str | None = None
     litestream: tuple[str, ...] = ()
-    agents: tuple[AgentLines, ...] = ()
+    agents: tuple[findings.AgentLines, ...] = ()
     sessions: tuple[int, int, int] = (0, 0, 0)
 
 
-def examine(location: Location) -> Findings:
+def examine(location: Location) -> findings.Findings:
     """Return all findings for `doctor`, without changing, locking or waiting for anything.
 
     The process must not have the log open.
@@ -187,7 +177,7 @@ def examine(location: Location) -> Findings:
         time.sleep(5 * REST_SECONDS)
     states = {} if inside.report is None else inside.report.files
     place, ignored, tracked = _git_says(folder)
-    return Findings(
+    return findings.Findings(
         here=look_here(
             location,
             [state.path for state in states.values() if state.path],
@@ -247,7 +237,7 @@ def _read(location: Location, known: Head | None, found: Inside) -> Inside:
         report = verify(workspace, quick=True)
         holds_known = known is None or log.holds(known)
         # Unreadable events are already reported as damage.
-        agents = agent_lines(workspace) if report.is_sound else ()
+        agents = findings.agent_lines(workspace) if report.is_sound else ()
         found = found._replace(report=report, holds_known=holds_known, agents=agents)
         return found._replace(sessions=count_sessions(log)) if report.is_sound else found
 
@@ -275,13 +265,13 @@ def _git_says(folder: Path) -> tuple[str, bool | None, bool]:
     If git does not report whether it ignores the log, return None for that value.
     """
     if ".git" in folder.parts:
-        return IN_GIT, None, False
+        return findings.IN_GIT, None, False
     if not any((parent / ".git").exists() for parent in folder.parents):
-        return ELSEWHERE, None, False
+        return findings.ELSEWHERE, None, False
     folder = folder.resolve()
     repository = repository_around(folder)
     if repository is None:
-        return IN_TREE, None, False
+        return findings.IN_TREE, None, False
     try:
         with borrowed(repository, os.environ) as git:
             tracked = git.read_tree("ls-files", "-z", "--", str(folder))
@@ -290,5 +280,5 @@ def _git_says(folder: Path) -> tuple[str, bool | None, bool]:
                 "--", str(folder / DATABASE),
             )  # fmt: skip
     except (SprintlogError, OSError):
-        return IN_TREE, None, False
-    return IN_TREE, bool(ignored), bool(tracked)
+        return findings.IN_TREE, None, False
+    return findings.IN_TREE, bool(ignored), bool(tracked)

@@ -16,14 +16,7 @@ from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.masking import cut, mask_all
 from sprintlog.engine.service.agent_sessions.spool import FOLDER as FOLDER
-from sprintlog.engine.service.place.location import (
-    ADDRESS,
-    BEAT,
-    CACHES,
-    DATABASE,
-    REDACTION,
-    SPOOL,
-)
+from sprintlog.engine.service.place import location
 from sprintlog.engine.service.place.trees import FILE as TREE
 from sprintlog.engine.service.place.trees import KNOWN as TREES
 from sprintlog.engine.service.work_tree.kept_reports import FOLDER as REPORTS
@@ -69,18 +62,20 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
         tables=("written", "_sqlite_migrations"),
     ),
     places.Pages(
-        "database pages", (f"{DATABASE}-*", DATABASE, f"{CACHES}*"), places.Why.IN_USE
+        "database pages",
+        (f"{location.DATABASE}-*", location.DATABASE, f"{location.CACHES}*"),
+        places.Why.IN_USE,
     ),
     places.Copy("read model", (f"{read_model.NAME}*",), lock=read_model.LOCK),
     places.Copy("search index", (f"{search.SEARCH}*",), lock=search.LOCK),
     places.Files("kept edits", (f"{EDITS}/*",), lock=FILES_LOCK),
     places.Files("files of finished sprints", (f"{FINISHED}/*",), lock=FILES_LOCK),
     places.Files("lines not understood", (f"{FOLDER}/*",), lock=LOCK),
-    places.WaitingEvents("events that wait", (f"{SPOOL}/*",), lock=LOCK),
+    places.WaitingEvents("events that wait", (f"{location.SPOOL}/*",), lock=LOCK),
     places.Files("kept reports", (f"{REPORTS}/*",), lock=REPORTS_LOCK),
     places.Files("blocks of large files", (f"{BLOCKS}/*",), why=places.Why.NO_TEXT),
     places.Files("lost events", (LOST,), places.Why.NOT_ALONE),
-    places.Files(UNDER_WAY, (f"{REDACTION}*",), lock=REDACTION_LOCK),
+    places.Files(UNDER_WAY, (f"{location.REDACTION}*",), lock=REDACTION_LOCK),
     places.Snapshots(
         "snapshots",
         (f"{SNAPSHOTS}/{STORE}/*", f"{SNAPSHOTS}/store.new/*"),
@@ -105,7 +100,7 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
         "locks",
         (
             *(FILES_LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
-            *(REPORTS_LOCK, REDACTION_LOCK, LOCK, BEAT, ADDRESS),
+            *(REPORTS_LOCK, REDACTION_LOCK, LOCK, location.BEAT, location.ADDRESS),
             *("run-*.lock", "sent-*", ".sent-*", ".gitignore", "..gitignore.*"),
             *(TREE, f".{TREE}-*", f"{TREES}/*"),
             *("serve.token", "rpc.lock", "rpc.sock"),

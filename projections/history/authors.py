@@ -13,18 +13,9 @@ from sprintlog.engine.sprint.iterations.snapshots import nothing_before
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..workspace import Workspace
-from .line_moments import (
-    OUTSIDE,
-    CommitAnswer,
-    Moments,
-    Writer,
-    commits_seen,
-    moments_of,
-    writer_of,
-    written_by,
-)
+from . import line_moments
 
-OUT, ROLLBACK = written_by(frozenset()), "rollback"
+OUT, ROLLBACK = line_moments.written_by(frozenset()), "rollback"
 
 
 class WorkStretch(NamedTuple):
@@ -32,7 +23,7 @@ class WorkStretch(NamedTuple):
 
     by: str
     """A value returned by `written_by`, or `rollback`."""
-    writers: tuple[Writer, ...]
+    writers: tuple[line_moments.Writer, ...]
     first: int
     """The number of the moment before the stretch."""
     last: int
@@ -57,13 +48,15 @@ class IterationFiles(NamedTuple):
     files: list[AuthoredFile]
     others: tuple[str, ...]
     """Overlapping iterations that may have changed some of the files."""
-    commits: list[CommitAnswer]
+    commits: list[line_moments.CommitAnswer]
     """The newest commits made outside any iteration before this one."""
     patch: str = ""
     """The lines that the iteration changed."""
 
 
-def stretches(moments: Moments, writer: Writer) -> list[WorkStretch]:
+def stretches(
+    moments: line_moments.Moments, writer: line_moments.Writer
+) -> list[WorkStretch]:
     """Return the stretches of an iteration, and those of outside work just before it."""
     own = moments.numbers.get(writer)
     if not own:
@@ -78,14 +71,16 @@ def stretches(moments: Moments, writer: Writer) -> list[WorkStretch]:
         by, writers = _by(moments, numbers[0]), moments.all[numbers[0]].writers
         is_before = numbers[0] < own[0]
         if writer in writers or by == (OUT if is_before else ROLLBACK):
-            others = tuple(sorted(writers - {OUTSIDE, writer}))
+            others = tuple(sorted(writers - {line_moments.OUTSIDE, writer}))
             found.append(WorkStretch(by, others, numbers[0] - 1, numbers[-1]))
     return found
 
 
-def _by(moments: Moments, number: int) -> str:
+def _by(moments: line_moments.Moments, number: int) -> str:
     moment = moments.all[number]
-    return ROLLBACK if moment.restore is not None else written_by(moment.writers)
+    return (
+        ROLLBACK if moment.restore is not None else line_moments.written_by(moment.writers)
+    )
 
 
 def files_of(
@@ -101,12 +96,12 @@ def files_of(
     Raise `NotFoundError` if the files from the iteration's end or from before its start are
     not stored.
     """
-    moments = moments_of(workspace)
-    found = stretches(moments, writer_of(sprint, number))
+    moments = line_moments.moments_of(workspace)
+    found = stretches(moments, line_moments.writer_of(sprint, number))
     store, own = store_of(workspace), own_paths(workspace)
     files: list[AuthoredFile] = []
-    others: list[Writer] = []
-    commits: list[CommitAnswer] = []
+    others: list[line_moments.Writer] = []
+    commits: list[line_moments.CommitAnswer] = []
     lines = ""
     for one in found:
         ends = [moments.snapshot(n) for n in (one.first, one.last)]
@@ -132,8 +127,8 @@ def files_of(
 
 
 def _commits(
-    workspace: Workspace, moments: Moments, one: WorkStretch
-) -> list[CommitAnswer]:
+    workspace: Workspace, moments: line_moments.Moments, one: WorkStretch
+) -> list[line_moments.CommitAnswer]:
     """Return the commits made during a stretch, if commits were recorded for it."""
     # A restore does not state the commit that was checked out.
     seen = [moment.head for moment in moments.all[: one.first + 1]]
@@ -144,6 +139,8 @@ def _commits(
         return []
     try:
         with borrowed(repository, workspace.environment) as git:
-            return commits_seen(git, after, *([f"^{before}"] if before else []))
+            return line_moments.commits_seen(
+                git, after, *([f"^{before}"] if before else [])
+            )
     except RefusedError:
         return []  # the commits were rewritten in the meantime

@@ -13,14 +13,7 @@ import msgspec
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import IN_FORCE, AsDecision, Event, Kind, Reach, Subject
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.sprint.events import (
-    EditObserved,
-    GateChecked,
-    RestoreStarted,
-    RolledBack,
-    SprintImported,
-    SprintResumed,
-)
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.state.effective_history import (
     TurnedBack,
     VersionRange,
@@ -163,7 +156,7 @@ class Deciding:
         if event.as_decision is not None and not _goes_along(recorded, data):
             self._decide(recorded, event.as_decision, data, about)
         words, evidence = None, event.as_evidence
-        is_passed = recorded.type == GateChecked.type and data.get("exit_code") == 0
+        is_passed = recorded.type == f.GateChecked.type and data.get("exit_code") == 0
         if evidence is not None and not is_passed:
             said = filter(None, (_named(recorded, about), _words(recorded, evidence, data)))
             words = ": ".join(said)[:TEXT_CHARS_MAX]
@@ -186,7 +179,7 @@ class Deciding:
         self._named[recorded.version] = _named(recorded, about)
         decision = _decision(recorded, how, data, about, self.evidence)
         kept = KeptDecision(decision, None)
-        if recorded.type != RolledBack.type:
+        if recorded.type != f.RolledBack.type:
             kept.awaited = "" if how.stops else about
             self._waiting.setdefault(kept.awaited, []).append(kept)
         else:
@@ -209,7 +202,7 @@ class Deciding:
 
 def _goes_along(recorded: RecordedEvent, data: Data) -> bool:
     """Return whether an event restores files for a decision that is listed separately."""
-    is_restore = recorded.type == RestoreStarted.type
+    is_restore = recorded.type == f.RestoreStarted.type
     return is_restore and (data.get("rollback") is not None or bool(data.get("into")))
 
 
@@ -224,14 +217,14 @@ def _decision(
     elif isinstance(number := data.get(how.judges), int):
         evidence.append(known.judgement(event.version, number))
     kind, said = how.kind, _fields(how.said, data)
-    if event.type == SprintResumed.type and known.is_at_breakpoint:
+    if event.type == f.SprintResumed.type and known.is_at_breakpoint:
         kind = BREAKPOINT
-    elif event.type == GateChecked.type:
+    elif event.type == f.GateChecked.type:
         said = _verdict(data)
-    elif event.type == EditObserved.type and "path" in data:
+    elif event.type == f.EditObserved.type and "path" in data:
         said = edited(data)[:TEXT_CHARS_MAX]
         evidence.append(f"the file of version {data['since']}" if data["since"] else "")
-    elif event.type == SprintImported.type and data.get("lost"):
+    elif event.type == f.SprintImported.type and data.get("lost"):
         kind, said = LOSS, f"{_lost(data['lost'])}; {said}"[:TEXT_CHARS_MAX]
     return Decision(
         event.position,
@@ -256,7 +249,7 @@ def _data(event: RecordedEvent) -> Data:
 
 
 def _words(event: RecordedEvent, evidence: Sequence[str], data: Data) -> str:
-    if event.type == GateChecked.type:
+    if event.type == f.GateChecked.type:
         return _verdict(data)
     return ": ".join(_shown(data[name]) for name in evidence if data.get(name))
 

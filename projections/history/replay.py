@@ -18,17 +18,8 @@ from sprintlog.engine.log.event import Event, Reach
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.history import walk
 from sprintlog.engine.service.workspace import ServiceWorkspace
+from sprintlog.engine.sprint.state import patch
 from sprintlog.engine.sprint.state.document_fields import MISSING
-from sprintlog.engine.sprint.state.patch import (
-    FieldChange,
-    Operation,
-    SomeItems,
-    changes,
-    diff,
-    named_items,
-    same,
-    under_key,
-)
 from sprintlog.engine.sprint.state.queue import QUEUE, with_queue
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import CHILDREN, Node, Tree
@@ -103,7 +94,7 @@ class SharedDocument:
                 holder = holder[CHILDREN[level]][index]
                 name = self._name(place[: level + 1])
             key = CHILDREN[len(above)]
-            names = named_items(under_key(name, key), holder[key])
+            names = patch.named_items(patch.under_key(name, key), holder[key])
             for index, (found, _) in enumerate(names):
                 self._names[(*above, index)] = found
         return self._names[place]
@@ -139,15 +130,15 @@ class SharedDocument:
         """Return a value, or the old object if the value is unchanged."""
         kind = type(value)
         if kind is dict and type(was) is dict and [*was] == [*value]:
-            inside, name = {}, under_key(name, key)
+            inside, name = {}, patch.under_key(name, key)
             for under, one in value.items():
                 old = was[under]
                 inside[under] = old if old is one else self._shared(old, one, name, under)
             return was if all(map(is_, inside.values(), was.values())) else inside
-        if (kind is str and was == value) or same(was, value):
+        if (kind is str and was == value) or patch.same(was, value):
             return was
         new = value if kind is str else _copied(value)
-        self.changed.append((under_key(name, key), was, new))
+        self.changed.append((patch.under_key(name, key), was, new))
         return new
 
 
@@ -162,8 +153,8 @@ def excerpt(document: Data, nodes: ReachedNodes, *, level: int = 0) -> Data:
     }
 
 
-def _some(items: list[Any], nodes: ReachedNodes, level: int) -> SomeItems:
-    return SomeItems(
+def _some(items: list[Any], nodes: ReachedNodes, level: int) -> patch.SomeItems:
+    return patch.SomeItems(
         {
             index: (node.name, excerpt(items[index], node.below, level=level))
             for index, node in nodes.items()
@@ -209,13 +200,13 @@ class ReplayStep(NamedTuple):
         """Return the reason, result or error that the event records."""
         return reason_of(self.event)
 
-    def changes(self) -> list[FieldChange]:
+    def changes(self) -> list[patch.FieldChange]:
         """Return every changed field."""
-        return changes(*self._compared())
+        return patch.changes(*self._compared())
 
-    def json_patch(self) -> list[Operation]:
+    def json_patch(self) -> list[patch.Operation]:
         """Return a JSON Patch that turns the old document into the new one."""
-        return diff(*self._compared())
+        return patch.diff(*self._compared())
 
     def _compared(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return both documents without unchanged nodes."""

@@ -30,19 +30,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 
 from ..workspace import Workspace
-from .line_moments import (
-    OUTSIDE,
-    CommitAnswer,
-    Told,
-    Writer,
-    Writers,
-    commits_seen,
-    iteration_of,
-    moments_of,
-    said_of,
-    writer_of,
-    written_by,
-)
+from . import line_moments
 
 FILE_BYTES_MAX = 16 << 20
 SHA1_CHARS = 40
@@ -109,7 +97,7 @@ class WhyAnswer(Struct, frozen=True):
     iterations: tuple[str, ...]
     """The iterations that may have written the line: `N`, or `SPRINT:N` for another
     sprint."""
-    committed: CommitAnswer | None
+    committed: line_moments.CommitAnswer | None
     """The commit that added a line which was not written by a known agent."""
     is_taken_back: bool
     """Whether a rollback discarded that iteration."""
@@ -144,7 +132,7 @@ def why(workspace: Workspace, sprint_id: str, file: Path, line: int) -> WhyAnswe
     told = _told(workspace, sprint)
     text = lines[line - 1].decode(errors="backslashreplace").rstrip("\r")
     found, by_git = _by_snapshots(workspace, path, content, line), None
-    if found is None or OUTSIDE in found.writers:
+    if found is None or line_moments.OUTSIDE in found.writers:
         by_git = _by_commits(workspace, told, sprint_id, path, content, line)
         if found is None or found.known_by == NOW or found.origin.is_first:
             found = _better(found, by_git)
@@ -156,8 +144,10 @@ def why(workspace: Workspace, sprint_id: str, file: Path, line: int) -> WhyAnswe
         came = {"commit": origin.commit, "path_then": origin.path, "line_then": origin.line}
         base = replace(base, **came, may_be_older=origin.is_first)
     if found.writers:
-        base = replace(base, written_by=written_by(found.writers))
-    if by_git is not None and (OUTSIDE in found.writers or found.known_by == BEFORE):
+        base = replace(base, written_by=line_moments.written_by(found.writers))
+    if by_git is not None and (
+        line_moments.OUTSIDE in found.writers or found.known_by == BEFORE
+    ):
         base = replace(base, committed=by_git.committed)
     return _with_writers(workspace, sprint, told, base, found)
 
@@ -175,10 +165,10 @@ def _without_reason(path: str, line: int, text: str) -> WhyAnswer:
 class _LineFound(NamedTuple):
     known_by: str
     origin: LineOrigin
-    writers: Writers = frozenset()
-    after: Writer | None = None
+    writers: line_moments.Writers = frozenset()
+    after: line_moments.Writer | None = None
     """The iteration after which the line changed, outside any iteration."""
-    committed: CommitAnswer | None = None
+    committed: line_moments.CommitAnswer | None = None
 
 
 def _better(one: _LineFound | None, other: _LineFound | None) -> _LineFound | None:
@@ -198,7 +188,7 @@ _ASKED = {
 }
 
 
-def _told(workspace: Workspace, sprint: Sprint) -> list[Told]:
+def _told(workspace: Workspace, sprint: Sprint) -> list[line_moments.Told]:
     stream = workspace.log.read_stream(sprint_stream(sprint.id), until=sprint.version)
     return [(one, CODEC.decode(one)) for one in stream if one.type in _ASKED]
 
@@ -223,7 +213,7 @@ def _file(root: Path, file: Path) -> tuple[str, bytes]:
 def _by_snapshots(
     workspace: Workspace, path: str, content: bytes, line: int
 ) -> _LineFound | None:
-    moments, store = moments_of(workspace), store_of(workspace)
+    moments, store = line_moments.moments_of(workspace), store_of(workspace)
     if not moments.all or not store.exists:
         return None
     with history(store.git, store.git.folder / "objects") as made:
@@ -243,7 +233,7 @@ def _by_snapshots(
 
 def _by_commits(
     workspace: Workspace,
-    told: list[Told],
+    told: list[line_moments.Told],
     sprint_id: str,
     path: str,
     content: bytes,
@@ -266,26 +256,28 @@ def _by_commits(
             origin = made.origin((head,), named, content, line)
         if origin.commit is None:
             return _LineFound(NOW, origin)
-        known_by, number = COMMIT, iteration_of(git, told, origin.commit)
+        known_by, number = COMMIT, line_moments.iteration_of(git, told, origin.commit)
         if number is None:
-            known_by, number = SAID, said_of(git, origin.commit, sprint_id)
-        committed = commits_seen(git, "--no-walk", origin.commit)[0]
-    writer = OUTSIDE if number is None else Writer(sprint_id, number)
+            known_by, number = SAID, line_moments.said_of(git, origin.commit, sprint_id)
+        committed = line_moments.commits_seen(git, "--no-walk", origin.commit)[0]
+    writer = (
+        line_moments.OUTSIDE if number is None else line_moments.Writer(sprint_id, number)
+    )
     known_by = BEFORE if number is None else known_by
-    return _LineFound(known_by, origin, Writers({writer}), committed=committed)
+    return _LineFound(known_by, origin, line_moments.Writers({writer}), committed=committed)
 
 
 def _with_writers(
     workspace: Workspace,
     sprint: Sprint,
-    told: list[Told],
+    told: list[line_moments.Told],
     base: WhyAnswer,
     found: _LineFound,
 ) -> WhyAnswer:
     """Add the iterations that may have written the line to the answer."""
-    own = {writer_of(sprint, n): n for n, _ in sprint.knowledge.iterations}
-    own |= {Writer(sprint.id, n): n for n, _ in sprint.knowledge.iterations}
-    iterations = sorted(found.writers - {OUTSIDE})
+    own = {line_moments.writer_of(sprint, n): n for n, _ in sprint.knowledge.iterations}
+    own |= {line_moments.Writer(sprint.id, n): n for n, _ in sprint.knowledge.iterations}
+    iterations = sorted(found.writers - {line_moments.OUTSIDE})
     names = (str(own.get(one, f"{one.sprint}:{one.number}")) for one in iterations)
     base = replace(base, iterations=tuple(names))
     if len(iterations) == 1:
@@ -300,7 +292,11 @@ def _with_writers(
 
 
 def _with_iteration(
-    workspace: Workspace, sprint: Sprint, told: list[Told], base: WhyAnswer, number: int
+    workspace: Workspace,
+    sprint: Sprint,
+    told: list[line_moments.Told],
+    base: WhyAnswer,
+    number: int,
 ) -> WhyAnswer:
     rollbacks = sprint.knowledge.rollbacks
     phase = summary = None
@@ -330,7 +326,9 @@ def _with_iteration(
     )
 
 
-def _runs(workspace: Workspace, told: list[Told], number: int) -> Iterator[AgentRunAnswer]:
+def _runs(
+    workspace: Workspace, told: list[line_moments.Told], number: int
+) -> Iterator[AgentRunAnswer]:
     for _, event in told:
         if isinstance(event, f.AgentRan) and event.iteration == number:
             own = event.sessions[-1] if event.sessions else None
@@ -341,7 +339,9 @@ def _runs(workspace: Workspace, told: list[Told], number: int) -> Iterator[Agent
             yield AgentRunAnswer(event.agent, event.models, name, digest, event.command)
 
 
-def _gates(told: list[Told], phase: str, since: int) -> Iterator[GateRunAnswer]:
+def _gates(
+    told: list[line_moments.Told], phase: str, since: int
+) -> Iterator[GateRunAnswer]:
     """Yield the gate checks of a phase and its ancestors from `since` until they pass."""
     passed = set()
     for recorded, event in told:
@@ -357,9 +357,9 @@ def _gates(told: list[Told], phase: str, since: int) -> Iterator[GateRunAnswer]:
             )
 
 
-def _approvals(told: list[Told], phase: str) -> Iterator[ApprovalAnswer]:
+def _approvals(told: list[line_moments.Told], phase: str) -> Iterator[ApprovalAnswer]:
     """Yield the approvals that added a phase, or an ancestor of it, to the plan."""
-    decided: Told | None = None
+    decided: line_moments.Told | None = None
     for recorded, event in told:
         if isinstance(event, f.RequestDecided):
             decided = (recorded, event) if event.injection is not None else None

@@ -16,13 +16,7 @@ from sprintlog.engine.judging.metrics import named
 from sprintlog.engine.log.event import Kind
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.evaluation import evaluate
-from sprintlog.engine.sprint.events import (
-    AgentRan,
-    GitState,
-    IterationEnded,
-    RolledBack,
-    SnapshotTaken,
-)
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.state.effective_history import (
     VersionRange,
@@ -46,7 +40,7 @@ _KNOWLEDGE = [
 ]
 _JUDGING = (
     *(event.type for event in ITERATION_EVENTS),
-    *(AgentRan.type, RolledBack.type, IterationEnded.type, SnapshotTaken.type),
+    *(f.AgentRan.type, f.RolledBack.type, f.IterationEnded.type, f.SnapshotTaken.type),
 )
 """Events that change the judgement, the cost or the description of an iteration."""
 _JUDGED = (
@@ -281,7 +275,7 @@ def _described_row(said: Description | None) -> Row:
     if said is None:
         return (None,) * len(_DESCRIBED)
     texts = (said.params, said.tags, said.notes)
-    git = said.git or GitState()
+    git = said.git or f.GitState()
     dirty = None if git.is_dirty is None else int(git.is_dirty)
     encoded = (msgspec.json.encode(x).decode() if x else None for x in texts)
     return (*encoded, git.head, dirty)

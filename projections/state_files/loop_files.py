@@ -12,14 +12,7 @@ from typing import Any
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.judging.events import KeptReport
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
-from sprintlog.engine.service.place.location import (
-    BASELINE,
-    EVIDENCE,
-    LOOPS,
-    METRICS,
-    REPORT,
-    TRACKER,
-)
+from sprintlog.engine.service.place import location
 from sprintlog.engine.service.streams.evaluation import (
     Judged,
     KnownTargets,
@@ -61,7 +54,7 @@ def folder_of(loop_id: str) -> str:
             hint="use `sprintlog iteration baseline --loop-id ID` to rename the loop",
             field="loop_id",
         )
-    return f"{LOOPS}/{loop_id}"
+    return f"{location.LOOPS}/{loop_id}"
 
 
 def then_of(workspace: FilesService, judged: Judged) -> Then:
@@ -103,12 +96,12 @@ def loop_files(judged: Judged, then: Then, numbers: Iterable[int]) -> dict[str, 
     folder = folder_of(judged.loop_id)
     files: dict[str, Make] = {}
     if judged.tracker.baseline is not None:
-        files[f"{folder}/{BASELINE}"] = lambda _: _baseline(then(BASELINE_NUMBER))
+        files[f"{folder}/{location.BASELINE}"] = lambda _: _baseline(then(BASELINE_NUMBER))
     for number in numbers:
         if number != BASELINE_NUMBER:
             files |= _of_iteration(folder, then, number)
     if files or judged.tracker.highest:
-        files[f"{folder}/{TRACKER}"] = tracker_yaml
+        files[f"{folder}/{location.TRACKER}"] = tracker_yaml
     if (selected := selection_data(judged)) is not None:
         files[selected["report_generated"]] = _selection
     return files
@@ -128,8 +121,8 @@ def _of_iteration(folder: str, then: Then, number: int) -> dict[str, Make]:
         return iteration_markdown(iteration_report(then(number), number)).encode()
 
     return {
-        f"{folder}/{METRICS.format(number)}": metrics,
-        f"{folder}/{REPORT.format(number)}": report,
+        f"{folder}/{location.METRICS.format(number)}": metrics,
+        f"{folder}/{location.REPORT.format(number)}": report,
     }
 
 
@@ -222,7 +215,9 @@ def reports_of(
         _, event = events.one(version)
         for report in getattr(event, "reports", ()):
             if is_kept(workspace, report):
-                path = _path_of(f"{folder}/{EVIDENCE.format(number)}", report, files)
+                path = _path_of(
+                    f"{folder}/{location.EVIDENCE.format(number)}", report, files
+                )
                 files[path] = partial(_copy, workspace, report)
     return files
 
@@ -247,13 +242,13 @@ def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[R
     missing files are written, or all files if the tracker's file is missing.
     """
     tracker, known = sprint.knowledge.tracker, workspace.files.digests.below(folder)
-    if workspace.files.look(f"{folder}/{TRACKER}").content is None:
+    if workspace.files.look(f"{folder}/{location.TRACKER}").content is None:
         known = set()
     last = tracker.last.number if tracker.last is not None else BASELINE_NUMBER
     due = [
         number
         for number in tracker.numbers()
-        if number == last or f"{folder}/{REPORT.format(number)}" not in known
+        if number == last or f"{folder}/{location.REPORT.format(number)}" not in known
     ]
     files = state_files_of(workspace, sprint, due)
     return [file.refresh(sprint) for file in files]

@@ -16,26 +16,10 @@ from sprintlog.engine.judging.loop_rules import LoopRules
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import ExtensionEvent
 from sprintlog.engine.service.agent_sessions.known_sessions import event_of as session_event
-from sprintlog.engine.sessions.events import (
-    AboutSubagent,
-    ContextCompacted,
-    PromptGiven,
-    SessionEvent,
-    SessionStarted,
-    ToolCalled,
-    TouchedFile,
-    TurnEnded,
-)
+from sprintlog.engine.sessions import events as sessions
 from sprintlog.engine.sessions.names import session_of
 from sprintlog.engine.sessions.summary import Summary, summary_of
-from sprintlog.engine.sprint.events import (
-    BudgetWarned,
-    EditObserved,
-    GateChecked,
-    RunEnded,
-    RunStarted,
-    Took,
-)
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.budgets import limit_options
 
 from ..history.edits import edited
@@ -83,19 +67,19 @@ def what(recorded: RecordedEvent) -> str:
     event = event_of(recorded)
     if event is None:
         return f"{recorded.type}{mark} {ERASED}"
-    if isinstance(event, SessionEvent):
+    if isinstance(event, sessions.SessionEvent):
         return f"{recorded.type}  {said(event)}".rstrip()
     kind = TO_SAY.get(recorded.type, recorded.type)
     head = described(recorded).replace(recorded.type, f"{kind}{mark}", 1)
     if isinstance(event, ExtensionEvent):
         return f"{head}  {', '.join(_of_extension(event))}".rstrip()
     data = msgspec.structs.asdict(event)
-    if isinstance(event, EditObserved):
+    if isinstance(event, f.EditObserved):
         by_hand = edited(data, of_journal=recorded.stream == JOURNAL)
         return f"{head}  {by_hand}; kept {event.kept}"
     facts = ", ".join(_facts(event, data))
     text = next((str(data[name]) for name in TEXTS if data.get(name)), "")
-    if isinstance(event, GateChecked) and not text:
+    if isinstance(event, f.GateChecked) and not text:
         text = event.output.strip().partition("\n")[0]
     line = f"{head}  {facts}" if facts else head
     return f"{line}: {text}" if text else line
@@ -139,16 +123,16 @@ def _facts(event: Any, data: Mapping[str, Any]) -> Iterator[str]:
         and not isinstance(value, Metrics)
         and value != defaults[name]
     }
-    if isinstance(event, RunStarted):
+    if isinstance(event, f.RunStarted):
         yield f"process {event.pid}"
         yield f"{_words('host')} {given.pop('host', '')}"
         yield " ".join(given.pop("command", ()))
-    if isinstance(event, BudgetWarned):
+    if isinstance(event, f.BudgetWarned):
         yield f"{event.budget} {event.spent:g} of {event.limit:g} of the {event.of}"
         given = {}
     if (limits := given.pop("budgets", None)) is not None:
         yield " ".join(limit_options(limits)).replace("--budget-", "")
-    if isinstance(event, RunEnded):
+    if isinstance(event, f.RunEnded):
         yield event.because
     if "usage" in data:
         # The result precedes the details, because the line may be truncated.
@@ -176,14 +160,14 @@ def _figures(data: Mapping[str, Any]) -> Iterator[str]:
         yield "timed out"
     if isinstance(metrics := data.get("metrics"), Metrics):
         yield from measured(metrics)
-    if isinstance(took_all := data.get("spent"), Took):
+    if isinstance(took_all := data.get("spent"), f.Took):
         yield from spent_words(took_all)
     used = data.get("usage")
     took = data.get("duration_ms")
     yield from phrases.usage(used if isinstance(used, Usage) else None, duration_ms=took)
 
 
-def spent_words(spent: Took) -> list[str]:
+def spent_words(spent: f.Took) -> list[str]:
     """Return the usage of a loop run, with units."""
     words = phrases.usage(spent, duration_ms=spent.duration_ms)
     if spent.unknown:
@@ -286,30 +270,30 @@ def figures(found: "Summary | SessionAnswer", *, ends: bool = True) -> str:
     return ", ".join(words) or phrases.counted(found.events, "event")
 
 
-def said(event: SessionEvent) -> str:
+def said(event: sessions.SessionEvent) -> str:
     """Return the text that follows the type of a session event."""
     match event:
-        case ToolCalled():
+        case sessions.ToolCalled():
             return _call(event)
-        case PromptGiven():
+        case sessions.PromptGiven():
             return "" if event.chars is None else f"{event.chars} characters"
-        case AboutSubagent():
+        case sessions.AboutSubagent():
             return " ".join(filter(None, (event.role, event.subagent)))
-        case TurnEnded():
+        case sessions.TurnEnded():
             waits = f"waits for {event.waits_for}" if event.waits_for else ""
             failed = "failed" if event.failed else ""
             loop = f"loop {event.loop_iteration}" if event.loop_iteration else ""
             words = ", ".join(filter(None, (failed, waits, loop)))
             return f"{words}: {event.error}" if event.error else words
-        case ContextCompacted():
+        case sessions.ContextCompacted():
             return event.trigger or ""
-        case SessionStarted():
+        case sessions.SessionStarted():
             return " ".join(filter(None, (event.how, event.model, event.version)))
         case _:
             return event.name()
 
 
-def _call(call: ToolCalled) -> str:
+def _call(call: sessions.ToolCalled) -> str:
     words = [{True: "", False: "failed", None: "outcome unknown"}[call.ok]]
     if call.is_unfinished:
         words = ["end not known"]
@@ -326,7 +310,7 @@ def _call(call: ToolCalled) -> str:
     return f"{line}: {' '.join(call.command.split())}" if call.command else line
 
 
-def _file(file: TouchedFile) -> str:
+def _file(file: sessions.TouchedFile) -> str:
     if file.added is None and file.removed is None:
         return file.path
     return f"{file.path} +{file.added or 0} -{file.removed or 0}"

@@ -18,13 +18,7 @@ from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.engine.usage import COST, bounded
 
 from ..markdown import bare, code, code_cell, table
-from ..state_files.iteration_report import (
-    MISSING,
-    NOT_COMPARED,
-    notes_of,
-    said,
-    unknown_costs,
-)
+from ..state_files import iteration_report as reports
 from ..views.iteration_quality import (
     as_the_best,
     equals_by_exit_code,
@@ -92,7 +86,7 @@ def summary_markdown(judged: Judged, told: SummaryTexts) -> str:
     others = judged.unmeasured()
     if told.cost:
         is_said = judged.sprint.knowledge.spent.cost is not None
-        unknown = unknown_costs(judged.runs_seen()) if is_said else ""
+        unknown = reports.unknown_costs(judged.runs_seen()) if is_said else ""
         lines.append(f"- **Agents**: {': '.join(filter(None, (told.cost, unknown)))}")
     elif found or failures or others:
         lines.append("- **Agents**: what they took is not known, no run was recorded")
@@ -139,13 +133,13 @@ def _quality(
         off = judged.off_path()
         # Discarded iterations are not part of the result.
         kept = [one.score.value for one in turns if one.number not in off] or values
-        first, last = said(kept[0], 2), said(kept[-1], 2)
+        first, last = reports.said(kept[0], 2), reports.said(kept[-1], 2)
         without = ", without discarded iterations" if len(kept) < len(values) else ""
         lines.append(f"- **Quality**: {code(sparkline(kept))} {first} → {last}{without}")
     lines += _own(judged, turns)
     if (best := judged.best()) is not None:
         unknown = unknown_parts(best.score)
-        score = said(best.score.value, 2) + (f"; {unknown}" if unknown else "")
+        score = reports.said(best.score.value, 2) + (f"; {unknown}" if unknown else "")
         lines.append(f"- **Best**: iteration {best.number} ({score})")
         if equals := equals_by_exit_code(judged):
             lines.append(f"- **Equal**: {equals}")
@@ -187,7 +181,7 @@ def _counts(
     judged: Judged, turns: Sequence[Judgement], failures: Mapping[int, Failure]
 ) -> str:
     """Return the number of iterations in each class, and the number discarded."""
-    classes = {one.number: one.classification or NOT_COMPARED for one in turns}
+    classes = {one.number: one.classification or reports.NOT_COMPARED for one in turns}
     gone = judged.left_behind()
     back = Counter(name for number, name in classes.items() if number in gone)
     counts = [
@@ -222,7 +216,9 @@ def _rows(
     spent = judged.spent()
     rows = [(*figures[number], *_took(spent.get(number))) for number in numbers]
     columns = [[name, *cells] for name, *cells in zip(_HEAD[1:], *rows, strict=True)]
-    columns = [one for one in columns if any(x not in ("", MISSING) for x in one[1:])]
+    columns = [
+        one for one in columns if any(x not in ("", reports.MISSING) for x in one[1:])
+    ]
     columns.insert(0, [_HEAD[0], *map(str, numbers)])
     notes = _notes(judged, failures, others, LINE_CHARS)
     needed = min(max(map(len, notes.values()), default=0), NOTE_CHARS_MIN)
@@ -266,7 +262,7 @@ def _notes(
     for number in sorted({*seen, *said, *off_path, *([best.number] if best else [])}):
         words = ["best"] if best is not None and best.number == number else []
         words += ["discarded"] if number in off_path else []
-        words += notes_of(seen.get(number, ()))
+        words += reports.notes_of(seen.get(number, ()))
         left = room - sum(len(word) + 2 for word in words)
         text = said.get(number, "").strip().partition("\n")[0]
         notes[number] = "; ".join([*words, *filter(None, [_cut_code(text, left)])])
@@ -333,12 +329,12 @@ _NO_FIGURES = ("not measured", "", "", "", "")
 
 def _figures(one: Judgement, *, is_same: bool) -> tuple[str, ...]:
     now = one.figures
-    passed = MISSING if now.tests_passed is None else str(now.tests_passed)
-    score = said(one.score.value, 2) if is_same else score_text(one.score)
+    passed = reports.MISSING if now.tests_passed is None else str(now.tests_passed)
+    score = reports.said(one.score.value, 2) if is_same else score_text(one.score)
     return (
-        one.classification or NOT_COMPARED,
-        MISSING if one.score.value is None else score,
-        MISSING if now.test_count is None else f"{passed}/{now.test_count}",
-        MISSING if now.coverage is None else f"{shown(now.coverage, 1)}%",
-        said(now.error_count, 0),
+        one.classification or reports.NOT_COMPARED,
+        reports.MISSING if one.score.value is None else score,
+        reports.MISSING if now.test_count is None else f"{passed}/{now.test_count}",
+        reports.MISSING if now.coverage is None else f"{shown(now.coverage, 1)}%",
+        reports.said(now.error_count, 0),
     )

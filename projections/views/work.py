@@ -9,14 +9,8 @@ from msgspec.structs import asdict
 from sprintlog.engine.service.place.trees import known_trees, shown_tree
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.workspace import ServiceWorkspace
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.actions import RESUME, STOP, WAIT, Action
-from sprintlog.engine.sprint.events import (
-    BEFORE_RESTORE,
-    FileLeft,
-    GateChecked,
-    GateStarted,
-    SnapshotTaken,
-)
 from sprintlog.engine.sprint.iterations.loop_changes import reflection_is_due
 from sprintlog.engine.sprint.phases.gate import attempts_of, gate_of, is_due, repair_prompt
 from sprintlog.engine.sprint.phases.gate_checks import run_of
@@ -102,7 +96,7 @@ class PathsLeftOut(Struct, frozen=True):
     snapshot: str
     iteration: int
     count: int
-    paths: tuple[FileLeft, ...]
+    paths: tuple[f.FileLeft, ...]
     """At most 100 paths; `show iteration N --files` lists all."""
 
 
@@ -192,12 +186,12 @@ def work_trees(workspace: ServiceWorkspace, sprint: Sprint) -> dict[int, str]:
 def left_out(workspace: ServiceWorkspace, sprint: Sprint) -> PathsLeftOut | UnsetType:
     """Return the paths that the newest snapshot of this work tree omits."""
     held = filter(workspace.tree.has, sprint.knowledge.snapshots)
-    versions = [x.version for x in held if x.purpose != BEFORE_RESTORE][-1:]
+    versions = [x.version for x in held if x.purpose != f.BEFORE_RESTORE][-1:]
     for version in versions:
         stream = sprint_stream(sprint.id)
         for recorded in workspace.log.read_stream(stream, after=version - 1, until=version):
             taken = event_of(recorded)
-            if isinstance(taken, SnapshotTaken) and taken.left_out_count:
+            if isinstance(taken, f.SnapshotTaken) and taken.left_out_count:
                 count, paths = taken.left_out_count, taken.left_out
                 return PathsLeftOut(taken.snapshot, taken.iteration, count, paths)
     return UNSET
@@ -301,7 +295,7 @@ class GateAnswer(Recorded, frozen=True, kw_only=True):
 
 
 def gate(
-    sprint: Sprint, node: Node, is_alive: Callable[[GateStarted], bool]
+    sprint: Sprint, node: Node, is_alive: Callable[[f.GateStarted], bool]
 ) -> GateStanding:
     """Return a gate's status."""
     policy, tracking = gate_of(node), node.data.get("gate-tracking")
@@ -325,7 +319,7 @@ def gate(
 
 def gate_run(
     sprint: Sprint,
-    checked: GateChecked,
+    checked: f.GateChecked,
     events: list[EventReference],
     *,
     status: str,
@@ -333,7 +327,7 @@ def gate_run(
 ) -> GateAnswer:
     """Return a gate's result, based on the event that recorded the check."""
     node = sprint.plan.tree.find(checked.phase)
-    main = next(found for found in events if found.type == GateChecked.type)
+    main = next(found for found in events if found.type == f.GateChecked.type)
     return GateAnswer(
         **asdict(main),
         **asdict(checked),

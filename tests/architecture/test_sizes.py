@@ -15,9 +15,9 @@ TEST_FOLDER_FILES_MAX = 25
 STRUCTURE = {
     "modules": 533,
     "folders": 62,
-    "lines of code": 73_800,
-    "lines of imports in 1,000": 97,
-    "imports in functions": 260,
+    "lines of code": 72_391,
+    "lines of imports in 1,000": 95,
+    "imports in functions": 262,
 }
 """The structure of the packages; a change may lower these numbers, and then stores them."""
 

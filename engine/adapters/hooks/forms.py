@@ -10,18 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidInputError
-from .edits import (
-    BLANK,
-    AgentFile,
-    Container,
-    Edit,
-    JsonForm,
-    Member,
-    container,
-    parsed,
-    root,
-    taken_out,
-)
+from . import edits
 
 _TIMEOUT_SECONDS = 5
 
@@ -29,7 +18,7 @@ _TIMEOUT_SECONDS = 5
 HOOKS = "hooks"
 
 
-class HookForm(JsonForm, frozen=True):
+class HookForm(edits.JsonForm, frozen=True):
     """A JSON file that contains a list of handlers for each event."""
 
     what = HOOKS
@@ -62,15 +51,15 @@ class HookForm(JsonForm, frozen=True):
         wanted = {name: [self.command(name)] for name in self.events}
         return self._ours(text, file=file) == wanted
 
-    def fill(self, edit: Edit) -> None:
+    def fill(self, edit: edits.Edit) -> None:
         """Add sprintlog's entry to each event's list."""
         if self.held(edit.text) is None:
-            edit.put(root(edit.text), {}, key=self.key)
+            edit.put(edits.root(edit.text), {}, key=self.key)
         for event in self.events:
             hooks = self.held(edit.text)
             assert hooks is not None
             if held := hooks.named(event):
-                edit.put(container(edit.text, held.value), self.entry(event))
+                edit.put(edits.container(edit.text, held.value), self.entry(event))
             else:
                 edit.put(hooks, [self.entry(event)], key=event)
 
@@ -78,11 +67,11 @@ class HookForm(JsonForm, frozen=True):
         """Return the text without sprintlog's handlers and any lists left empty."""
         for event in self.names(text, file=file):
             while found := self._first_of_ours(text, event):
-                text = taken_out(text, *found)
+                text = edits.taken_out(text, *found)
             hooks = self.held(text)
             held = hooks and hooks.named(event)
-            if hooks and held and not container(text, held.value).members:
-                text = taken_out(text, hooks, held)
+            if hooks and held and not edits.container(text, held.value).members:
+                text = edits.taken_out(text, hooks, held)
         return text
 
     def _ours(self, text: str, *, file: str) -> dict[str, list[str]]:
@@ -116,22 +105,26 @@ class HookForm(JsonForm, frozen=True):
         ours = rf"(?:^|[\s/;&|])sprintlog hook {re.escape(self.agent)}(?:\s|$)"
         return isinstance(said, str) and bool(re.search(ours, said))
 
-    def _first_of_ours(self, text: str, event: str) -> tuple[Container, Member] | None:
+    def _first_of_ours(
+        self, text: str, event: str
+    ) -> tuple[edits.Container, edits.Member] | None:
         """Return sprintlog's first entry in an event's list, with its container."""
         hooks = self.held(text)
         held = hooks and hooks.named(event)
         if held is None or text[held.value] != "[":
             return None
-        entries = container(text, held.value)
+        entries = edits.container(text, held.value)
         for entry in entries.members:
-            handlers = self._handlers(parsed(text[entry.start : entry.end], file=event))
+            handlers = self._handlers(
+                edits.parsed(text[entry.start : entry.end], file=event)
+            )
             ours = [n for n, one in enumerate(handlers) if self._is_ours(one)]
             if ours and len(handlers) == 1:
                 return entries, entry
             if ours:
-                group = container(text, entry.start).named("hooks")
+                group = edits.container(text, entry.start).named("hooks")
                 assert group is not None
-                around = container(text, group.value)
+                around = edits.container(text, group.value)
                 return around, around.members[ours[0]]
         return None
 
@@ -139,7 +132,7 @@ class HookForm(JsonForm, frozen=True):
 PLUGIN_MARK = "// Made by `sprintlog hooks install opencode`"
 
 
-class PluginForm(AgentFile, frozen=True):
+class PluginForm(edits.AgentFile, frozen=True):
     """A JavaScript plugin that an agent loads instead of hooks; sprintlog owns the file."""
 
     what = HOOKS
@@ -153,13 +146,13 @@ class PluginForm(AgentFile, frozen=True):
         """Return whether this version's plugin is installed."""
         return text == plugin()
 
-    def install(self, text: str | None, *, file: str) -> Edit:
+    def install(self, text: str | None, *, file: str) -> edits.Edit:
         """Return the plugin; raise `RefusedError` if a third-party file exists."""
         if text is not None and not text.startswith(PLUGIN_MARK):
             raise InvalidInputError(
                 "was not written by sprintlog, so it was not changed", file=file
             )
-        edit = Edit("")
+        edit = edits.Edit("")
         edit.append(plugin())
         return edit
 
@@ -169,7 +162,7 @@ class PluginForm(AgentFile, frozen=True):
 
     def is_bare(self, text: str, *, file: str) -> bool:
         """Return whether the file belongs to sprintlog."""
-        return not text.strip(BLANK) or text.startswith(PLUGIN_MARK)
+        return not text.strip(edits.BLANK) or text.startswith(PLUGIN_MARK)
 
 
 _COMMAND = {"type": "command"}

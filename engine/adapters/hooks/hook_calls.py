@@ -12,22 +12,8 @@ import msgspec
 from ... import hashes
 from ...masking import mask
 from ...sessions import events
+from ..agents import values as v
 from ..agents.items import FileChanged
-from ..agents.values import (
-    Data,
-    changed_by_diff,
-    changed_by_patch,
-    command_of,
-    count,
-    counts,
-    exit_code_in,
-    integer,
-    line_count,
-    mapping,
-    parse,
-    path_of,
-    text,
-)
 
 _PATCH = "*** Begin Patch"
 _PATCH_FILE = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
@@ -57,23 +43,23 @@ class HookPlace(msgspec.Struct, frozen=True):
 
 
 def call_in(
-    message: Data, agent: str, place: HookPlace, *, failed: bool
+    message: v.Data, agent: str, place: HookPlace, *, failed: bool
 ) -> events.ToolCalled:
     """Return the call in a hook message in the common format."""
-    tool, given = text(message.get("tool_name")), message.get("tool_input")
-    given = parse(given.encode("utf-8", "replace")) if isinstance(given, str) else given
-    named = mapping(given)
+    tool, given = v.text(message.get("tool_name")), message.get("tool_input")
+    given = v.parse(given.encode("utf-8", "replace")) if isinstance(given, str) else given
+    named = v.mapping(given)
     gave = next((message[n] for n in _ANSWERS if n in message), None)
     code = _exit_code(message, gave, agent, tool)
-    files = [*_files(tool, named, mapping(gave))]
-    folder = text(message.get("cwd"))
+    files = [*_files(tool, named, v.mapping(gave))]
+    folder = v.text(message.get("cwd"))
     output = _bytes_of(gave)
     return events.ToolCalled(
         word(tool) or "unnamed",
         call=word(message.get("tool_use_id")),
         ok=False if failed else _worked(agent, tool, gave, code),
         is_interrupted=message.get("is_interrupt") is True
-        or mapping(gave).get("interrupted") is True,
+        or v.mapping(gave).get("interrupted") is True,
         exit_code=code,
         duration_ms=_duration(message),
         command=_command(named),
@@ -93,7 +79,7 @@ _ANSWERS = ("tool_response", "tool_result", "tool_output", "error", "error_messa
 
 def word(value: object) -> str | None:
     """Return a name or id, shortened and with secrets masked; None if it is empty."""
-    return mask(text(value)[: events.COMMAND_CHARS_MAX])[: events.NAME_CHARS_MAX] or None
+    return mask(v.text(value)[: events.COMMAND_CHARS_MAX])[: events.NAME_CHARS_MAX] or None
 
 
 def digest_of(value: object) -> str:
@@ -105,7 +91,7 @@ def _bytes_of(value: object) -> bytes | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return text(value).encode()
+        return v.text(value).encode()
     try:
         return msgspec.json.encode(value, order="sorted")
     except (UnicodeEncodeError, RecursionError):
@@ -113,31 +99,31 @@ def _bytes_of(value: object) -> bytes | None:
         return repr(value).encode("utf-8", "replace")
 
 
-def _command(given: Data) -> str | None:
+def _command(given: v.Data) -> str | None:
     """Return the start of a command, up to any patch, which would contain file contents."""
-    command = (command_of(given) or "")[:_MASKED_CHARS_MAX].partition(_PATCH)[0]
+    command = (v.command_of(given) or "")[:_MASKED_CHARS_MAX].partition(_PATCH)[0]
     return mask(command)[: events.COMMAND_CHARS_MAX] or None
 
 
-def _exit_code(message: Data, gave: object, agent: str, tool: str) -> int | None:
+def _exit_code(message: v.Data, gave: object, agent: str, tool: str) -> int | None:
     """Return a command's exit code if the agent, rather than the command, reports it."""
     if "error" in message or "error_message" in message:
-        said = text(message.get("error")) or text(message.get("error_message"))
-        return exit_code_in(said) if said else None
-    about = mapping(gave)
+        said = v.text(message.get("error")) or v.text(message.get("error_message"))
+        return v.exit_code_in(said) if said else None
+    about = v.mapping(gave)
     if agent == "opencode":
-        return integer(mapping(about.get("metadata")).get("exit"))
+        return v.integer(v.mapping(about.get("metadata")).get("exit"))
     if agent == "cursor":
-        told = about or mapping(parse(text(gave).encode()))
-        return integer(told.get("exitCode", told.get("exit_code")))
+        told = about or v.mapping(v.parse(v.text(gave).encode()))
+        return v.integer(told.get("exitCode", told.get("exit_code")))
     if tool.lower() not in _SHELLS:
         return None
     found: list[str] = []
     if agent == "gemini":
         # The command's output precedes this line.
-        found = re.findall(r"(?m)^Exit Code: (-?\d{1,9})$", text(about.get("llmContent")))
+        found = re.findall(r"(?m)^Exit Code: (-?\d{1,9})$", v.text(about.get("llmContent")))
     elif agent == "copilot":
-        said = text(about.get("textResultForLlm", about.get("text_result_for_llm")))
+        said = v.text(about.get("textResultForLlm", about.get("text_result_for_llm")))
         found = re.findall(r"with exit code (-?\d{1,9})>\s*\Z", said)
     return int(found[-1]) if found else None
 
@@ -148,9 +134,9 @@ def _worked(agent: str, tool: str, gave: object, code: int | None) -> bool | Non
     Most agents report a failed command as a success, so the result is unknown without an
     exit code.
     """
-    about = mapping(gave)
+    about = v.mapping(gave)
     if agent == "copilot":
-        kind = text(about.get("resultType", about.get("result_type")))
+        kind = v.text(about.get("resultType", about.get("result_type")))
         return kind == "success" and code in (None, 0) if kind else None
     if code is not None:
         return code == 0
@@ -163,41 +149,49 @@ def _worked(agent: str, tool: str, gave: object, code: int | None) -> bool | Non
     return True
 
 
-def _duration(message: Data) -> int | None:
+def _duration(message: v.Data) -> int | None:
     took = message.get("duration_ms", message.get("duration"))
-    return count(round(took)) if isinstance(took, float) and took < 2**53 else count(took)
+    return (
+        v.count(round(took)) if isinstance(took, float) and took < 2**53 else v.count(took)
+    )
 
 
-def _files(tool: str, given: Data, gave: Data) -> Iterator[FileChanged]:
+def _files(tool: str, given: v.Data, gave: v.Data) -> Iterator[FileChanged]:
     """Yield the files in a call, with the type of change if it is reported."""
-    if found := changed_by_patch(None, gave):
+    if found := v.changed_by_patch(None, gave):
         yield from found
         return
-    if _PATCH in (patch := command_of(given) or text(given.get("patch"))):
+    if _PATCH in (patch := v.command_of(given) or v.text(given.get("patch"))):
         yield from _patched(patch.partition(_PATCH)[2])
         return
-    shown = mapping(gave.get("returnDisplay"))
-    path = text(shown.get("filePath")) or path_of(given) or text(given.get("notebook_path"))
-    about = mapping(gave.get("metadata"))
-    path = path or text(about.get("filepath"))
+    shown = v.mapping(gave.get("returnDisplay"))
+    path = (
+        v.text(shown.get("filePath"))
+        or v.path_of(given)
+        or v.text(given.get("notebook_path"))
+    )
+    about = v.mapping(gave.get("metadata"))
+    path = path or v.text(about.get("filepath"))
     if not path:
         return
     if isinstance(shown.get("fileDiff"), str):
         is_new = shown.get("isNewFile") is True or not shown.get("originalContent")
         kind = "created" if is_new else "changed"
-        yield changed_by_diff(None, path, kind, text(shown["fileDiff"]))
+        yield v.changed_by_diff(None, path, kind, v.text(shown["fileDiff"]))
     elif isinstance(filediff := about.get("filediff"), dict):
         yield FileChanged(
-            None, path, "changed", *counts(filediff, "additions", "deletions")
+            None, path, "changed", *v.counts(filediff, "additions", "deletions")
         )
     elif tool == "write" and isinstance(about.get("exists"), bool):
         kind = "changed" if about["exists"] else "created"
-        lines = line_count(text(given.get("content")))
+        lines = v.line_count(v.text(given.get("content")))
         yield FileChanged(
             None, path, kind, *((None, None) if about["exists"] else (lines, 0))
         )
     elif isinstance(given.get("file_text"), str):
-        yield FileChanged(None, path, "created", line_count(text(given["file_text"])), 0)
+        yield FileChanged(
+            None, path, "created", v.line_count(v.text(given["file_text"])), 0
+        )
     elif "old_str" in given or "old_string" in given or "oldString" in given:
         yield FileChanged(None, path, "changed")
     else:

@@ -18,26 +18,10 @@ import msgspec
 
 from ..folders import opened, opened_below
 from ..replace import exchange, replace_file
+from . import one_file
 from .entries import LeftOut, Stat, parents_of, stat_of
 from .file_stats import Quiet, RestoredStats
 from .objects import DamagedError, object_id
-from .one_file import (
-    BESIDE,
-    FileSystem,
-    aside_of,
-    content_of,
-    create,
-    cut_short,
-    draft_of,
-    holds,
-    kind_of,
-    look_of,
-    make_folder,
-    put,
-    set_mode,
-    status_of,
-    unlink,
-)
 from .plan import PlacementPlan
 
 TRIES_MAX = 3
@@ -91,7 +75,7 @@ def place(
     with opened(root) as descriptor, ExitStack() as held:
         quiet = Quiet(root)
         done, sure = (plan.only_modes, known) if is_new else (plan.writes, NO_STATS)
-        disk = FileSystem(descriptor, quiet.device)
+        disk = one_file.FileSystem(descriptor, quiet.device)
         how = (leaves_damaged, done, sure, held, disk, RestoredStats(quiet))
         placer = _Placer(descriptor, plan, blob, keep_in, *how)
         return placer.place()
@@ -114,7 +98,7 @@ class _Placer(msgspec.Struct):
     """The paths of files that may already have the desired contents."""
     known: Mapping[str, Stat]
     held: ExitStack
-    disk: FileSystem
+    disk: one_file.FileSystem
     files: RestoredStats
     open: tuple[str, int, bool] | None = None
     """The open folder, its descriptor, which `held` closes, and whether its files are
@@ -170,7 +154,7 @@ class _Placer(msgspec.Struct):
             problem = error.strerror
         except OSError as error:
             if error.errno not in NOT_A_FOLDER:
-                raise cut_short(path, error) from error
+                raise one_file.cut_short(path, error) from error
             problem = None if may_be_gone else NO_FOLDER
         if problem is not None:
             self.skipped.append(LeftOut(path, problem))
@@ -195,7 +179,7 @@ class _Placer(msgspec.Struct):
             os.fchmod(descriptor, stat.S_IMODE(found.st_mode) | 0o700)
         if folder not in self.left:
             names = os.listdir(descriptor)
-            self.left[folder] = {name for name in names if name.startswith(BESIDE)}
+            self.left[folder] = {name for name in names if name.startswith(one_file.BESIDE)}
         self.open = folder, descriptor, self.disk.syncs_each(found.st_dev)
         return self.open
 
@@ -207,7 +191,7 @@ class _Placer(msgspec.Struct):
         return True
 
     def _make(self, descriptor: int, name: str, path: str) -> str | None:
-        make_folder(descriptor, name)
+        one_file.make_folder(descriptor, name)
         found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
         return None if stat.S_ISDIR(found.st_mode) else NO_FOLDER
 
@@ -218,11 +202,11 @@ class _Placer(msgspec.Struct):
         except OSError as error:
             expected = (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, *NOT_A_FOLDER)
             if error.errno not in expected:
-                raise cut_short(path, error) from error
+                raise one_file.cut_short(path, error) from error
 
     def _remove(self, descriptor: int, name: str, path: str) -> str | None:
         self._settle_left(descriptor, path)
-        kind = kind_of(descriptor, name)
+        kind = one_file.kind_of(descriptor, name)
         if kind is None:
             raise FileNotFoundError
         if kind == stat.S_IFDIR:
@@ -230,8 +214,10 @@ class _Placer(msgspec.Struct):
             return None if path in self.plan.modes else FOLDER_THERE
         if kind not in (stat.S_IFREG, stat.S_IFLNK):
             return SPECIAL_THERE
-        os.rename(name, aside_of(path), src_dir_fd=descriptor, dst_dir_fd=descriptor)
-        self._settle(descriptor, path, aside_of(path))
+        os.rename(
+            name, one_file.aside_of(path), src_dir_fd=descriptor, dst_dir_fd=descriptor
+        )
+        self._settle(descriptor, path, one_file.aside_of(path))
         return None
 
     def _prepare(self, descriptor: int, name: str, path: str) -> str | None:
@@ -249,27 +235,27 @@ class _Placer(msgspec.Struct):
         """Write a file's draft in its folder; return its status unless it is a link."""
         entry = self.plan.writes[path]
         content = self.blob(entry.oid)
-        draft = self.drafts[path] = draft_of(path)
-        return create(descriptor, draft, entry, content, durable=is_durable)
+        draft = self.drafts[path] = one_file.draft_of(path)
+        return one_file.create(descriptor, draft, entry, content, durable=is_durable)
 
     def _write(self, descriptor: int, name: str, path: str) -> str | None:
         try:
             return self._replace(descriptor, name, path)
         finally:
             if (draft := self.drafts.pop(path, None)) is not None:
-                unlink(descriptor, draft)
+                one_file.unlink(descriptor, draft)
 
     def _replace(self, descriptor: int, name: str, path: str) -> str | None:
         is_placed = False
         for _ in range(TRIES_MAX):
-            found = status_of(descriptor, name)
+            found = one_file.status_of(descriptor, name)
             kind = found and stat.S_IFMT(found.st_mode)
             if kind == stat.S_IFDIR:
                 return FOLDER_THERE
             if kind not in (None, stat.S_IFREG, stat.S_IFLNK):
                 return SPECIAL_THERE
             if self._is_done(descriptor, name, path):
-                set_mode(descriptor, name, self.plan.writes[path])
+                one_file.set_mode(descriptor, name, self.plan.writes[path])
                 return None
             if path not in self.drafts:
                 # The file has changed since the drafts were written.
@@ -282,25 +268,29 @@ class _Placer(msgspec.Struct):
                     self._settle(descriptor, path, draft, found)
                     return None
                 if is_swapped is None:
-                    aside = aside_of(path)
+                    aside = one_file.aside_of(path)
                     os.rename(name, aside, src_dir_fd=descriptor, dst_dir_fd=descriptor)
-                    is_placed = put(descriptor, draft, name)
+                    is_placed = one_file.put(descriptor, draft, name)
                     self._settle(descriptor, path, aside)
             else:
-                is_placed = put(descriptor, draft, name)
+                is_placed = one_file.put(descriptor, draft, name)
             if is_placed:
                 return None
         return RESTLESS
 
     def _is_done(self, descriptor: int, name: str, path: str) -> bool:
         """Return whether a file already has the desired contents."""
-        return path in self.may_be_done and holds(descriptor, name, self.plan.writes[path])
+        return path in self.may_be_done and one_file.holds(
+            descriptor, name, self.plan.writes[path]
+        )
 
     def _settle_left(self, descriptor: int, path: str) -> None:
         """Check and remove an earlier process's leftover files for a path."""
         assert self.open is not None
         if left := self.left[self.open[0]]:
-            for name in left.intersection((aside_of(path), draft_of(path))):
+            for name in left.intersection(
+                (one_file.aside_of(path), one_file.draft_of(path))
+            ):
                 self._settle(descriptor, path, name)
 
     def _settle(
@@ -310,7 +300,7 @@ class _Placer(msgspec.Struct):
 
         `seen` is the file's status from before it was displaced.
         """
-        found = status_of(descriptor, name)
+        found = one_file.status_of(descriptor, name)
         if found is None:
             return
         if not self._is_known(descriptor, path, name, found, seen):
@@ -333,20 +323,28 @@ class _Placer(msgspec.Struct):
         """Return whether the store contains the contents of a displaced file or draft."""
         before = self.known.get(path)
         # The exchange updates only the change time.
-        if seen and stat_of(seen) == before and look_of(found) == look_of(seen):
+        if (
+            seen
+            and stat_of(seen) == before
+            and one_file.look_of(found) == one_file.look_of(seen)
+        ):
             return True
         known = (self.plan.before.get(path), self.plan.writes.get(path))
         entries = [entry for entry in known if entry is not None]
-        if any(holds(descriptor, name, entry) for entry in entries):
+        if any(one_file.holds(descriptor, name, entry) for entry in entries):
             return True
-        if seen is not None or name != draft_of(path) or not stat.S_ISREG(found.st_mode):
+        if (
+            seen is not None
+            or name != one_file.draft_of(path)
+            or not stat.S_ISREG(found.st_mode)
+        ):
             return False
         # An unfinished draft contains the first part of the desired contents.
-        content = content_of(descriptor, name, stat.S_IFREG)
+        content = one_file.content_of(descriptor, name, stat.S_IFREG)
         return any(self.blob(entry.oid).startswith(content) for entry in entries)
 
     def _keep(self, descriptor: int, name: str, kind: int) -> str:
-        content = content_of(descriptor, name, kind)
+        content = one_file.content_of(descriptor, name, kind)
         copy = object_id("blob", content) + (".link" if kind == stat.S_IFLNK else "")
         self.keep_in.mkdir(mode=0o700, exist_ok=True)
         replace_file(self.keep_in / copy, content, mode=0o600)
@@ -370,5 +368,5 @@ class _Placer(msgspec.Struct):
                     self.files.look(descriptor, path)
             except OSError as error:
                 if error.errno not in (errno.ENOENT, errno.EACCES, *NOT_A_FOLDER):
-                    raise cut_short(path, error) from error
+                    raise one_file.cut_short(path, error) from error
         self.disk.sync()

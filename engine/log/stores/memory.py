@@ -8,22 +8,11 @@ from typing import Any, Self, TypeVar
 import msgspec
 
 from ...errors import RefusedError
+from .. import port
 from ..append import Stamping
 from ..chain import START
 from ..chain import Row as StoredRow
 from ..envelope import Appended, Head, NewEvent, RecordedEvent, Span, places_in
-from ..port import (
-    WAIT,
-    Clock,
-    Entropy,
-    Expect,
-    Expected,
-    OwnLeases,
-    Page,
-    Take,
-    Wait,
-    row_of,
-)
 from .descriptors import MemoryLocks
 from .sqlite.caches import LocalCaches
 
@@ -35,15 +24,15 @@ Paged = TypeVar("Paged")
 class MemoryLog:
     """A log stored in a list; its caches are in memory as well."""
 
-    leases = OwnLeases()
+    leases = port.OwnLeases()
 
     def __init__(
         self,
         place: str = "",
         *,
-        clock: Clock,
-        entropy: Entropy,
-        wait: Wait = WAIT,
+        clock: port.Clock,
+        entropy: port.Entropy,
+        wait: port.Wait = port.WAIT,
         **unused: object,
     ) -> None:
         self._stamping = Stamping(clock, entropy)
@@ -65,7 +54,7 @@ class MemoryLog:
         stream: str,
         new_events: Sequence[NewEvent],
         *,
-        expect: Expected,
+        expect: port.Expected,
         key: str | None = None,
         key_digest: bytes | None = None,
     ) -> Appended:
@@ -84,7 +73,7 @@ class MemoryLog:
         return Appended(events)
 
     @contextmanager
-    def taking_over(self) -> Iterator[Take]:
+    def taking_over(self) -> Iterator[port.Take]:
         """Yield a function that copies another log's events atomically."""
         self._check_open()
         events, streams, keys = [*self._events], {**self._streams}, {**self._keys}
@@ -129,7 +118,7 @@ class MemoryLog:
         found = [event for event in self._events if _is_among(event, spans)]
         if not found:
             return None
-        appended = self.append(stream, [said], expect=Expect.ANY)
+        appended = self.append(stream, [said], expect=port.Expect.ANY)
         if remainders:
             self.checkpoints.clear()
         left = dict(zip(places_in(spans), remainders, strict=False))
@@ -185,12 +174,12 @@ class MemoryLog:
         after: int = 0,
         until: int | None = None,
         only: str | None = None,
-    ) -> Iterator[Page]:
+    ) -> Iterator[port.Page]:
         """Yield the parts of a stream's events that a fold requires, in batches."""
         events = self.read_stream(stream, after=after, until=until)
         for page in _paged(e for e in events if only is None or e.type == only):
             versions, positions = [e.version for e in page], [e.position for e in page]
-            yield Page(versions, positions, [row_of(event) for event in page])
+            yield port.Page(versions, positions, [port.row_of(event) for event in page])
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes if the log is empty."""

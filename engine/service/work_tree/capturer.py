@@ -14,15 +14,8 @@ from ...command import decided
 from ...errors import InvalidInputError, SprintlogError
 from ...judging.loop_rules import MeasureRules
 from ...masking import mask
+from ...sprint.iterations import measurement
 from ...sprint.iterations.follow_up import loop_rules
-from ...sprint.iterations.measurement import (
-    CaptureBaseline,
-    FailMeasurement,
-    MeasureIteration,
-    Measuring,
-    own_names,
-    pointers,
-)
 from ...sprint.iterations.snapshots import has_snapshot, was_not_measured
 from ...sprint.state.sprint import Sprint
 from ..port import Envelope, Outcome, Service
@@ -36,7 +29,7 @@ OUTPUT_CHARS_MAX = 4000
 class MeasuredByRule(NamedTuple):
     """The result of measuring an iteration according to the current rules."""
 
-    command: Measuring | FailMeasurement
+    command: measurement.Measuring | measurement.FailMeasurement
     outcome: Outcome
     notes: tuple[str, ...]
     """Notes on the measurement for the user."""
@@ -83,8 +76,12 @@ def _measured(
     number: int,
     capturer: "Capturer",
     interruptible: Callable[[], AbstractContextManager[None]],
-) -> Measuring | FailMeasurement:
-    found: Measuring = MeasureIteration({}, number) if number else CaptureBaseline({})
+) -> measurement.Measuring | measurement.FailMeasurement:
+    found: measurement.Measuring = (
+        measurement.MeasureIteration({}, number)
+        if number
+        else measurement.CaptureBaseline({})
+    )
     try:
         with interruptible():
             found = capturer.add_to(found)
@@ -98,7 +95,7 @@ def _measured(
 def order_of(rules: MeasureRules, sprint: Sprint) -> MeasurementOrder:
     """Return the measurements that the rules require, with the sprint's custom metrics."""
     asked = rules.reports, rules.sources, rules.runs, rules.builds
-    own = pointers(sprint), own_names(sprint)
+    own = measurement.pointers(sprint), measurement.own_names(sprint)
     return MeasurementOrder(*asked, rules.timeout_seconds, *own)
 
 
@@ -132,7 +129,7 @@ class Capturer:
         """Return the notes on reports that were found automatically."""
         return self._capture.usual_notes
 
-    def add_to(self, command: Measuring) -> Measuring:
+    def add_to(self, command: measurement.Measuring) -> measurement.Measuring:
         """Return a measuring command, completed with the captured metrics.
 
         If a metric is both given and captured, its values must be the same.
@@ -155,11 +152,13 @@ class Capturer:
         evidence = self._evidence()
         found = replace(command, metrics=metrics, origins=origins, **evidence)
         # No agent worked before the first iteration.
-        if measured.usage is None or isinstance(found, CaptureBaseline):
+        if measured.usage is None or isinstance(found, measurement.CaptureBaseline):
             return found
         return replace(found, usage=measured.usage)
 
-    def failure(self, error: SprintlogError, number: int | None) -> FailMeasurement:
+    def failure(
+        self, error: SprintlogError, number: int | None
+    ) -> measurement.FailMeasurement:
         """Return the command that records a failed measurement with its cause."""
         culprit = self._capture.culprit
         said: dict[str, Any] = {"error": error.message, "number": number}
@@ -175,7 +174,7 @@ class Capturer:
             # Masked before it is shortened, so that no secret is cut in half.
             output = mask(result.output) if self._masks else result.output
             said["output"] = output[-OUTPUT_CHARS_MAX:]
-        return FailMeasurement(**said)
+        return measurement.FailMeasurement(**said)
 
     def _evidence(self) -> dict[str, Any]:
         """Return the records of commands and reports; store copies of the reports."""

@@ -26,15 +26,8 @@ from ...sprint.events import (
     SnapshotTaken,
 )
 from ...sprint.events.snapshots import left_words
+from ...sprint.iterations import snapshots
 from ...sprint.iterations.measurement import with_tree
-from ...sprint.iterations.snapshots import (
-    KEEP_DEFAULT,
-    PruneSnapshots,
-    TakeSnapshot,
-    purpose_now,
-    snapshot_named,
-    snapshot_of,
-)
 from ...sprint.state.knowledge import HeldSnapshot
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import parse
@@ -85,7 +78,7 @@ def take_and_record(
     with kept_files(workspace, sprint_id, limits=limits, at=at) as (taken, event_for):
         outcome = workspace.handle_with(
             sprint_id,
-            lambda sprint, at: TakeSnapshot(event_for(sprint)).decide(sprint, at),
+            lambda sprint, at: snapshots.TakeSnapshot(event_for(sprint)).decide(sprint, at),
             **envelope,
         )
         return outcome, taken
@@ -131,7 +124,7 @@ def kept_files(
 
         def event_for(sprint: Sprint) -> SnapshotTaken:
             number = sprint.plan.iteration
-            purpose = purpose_now(sprint, tree=workspace.tree)
+            purpose = snapshots.purpose_now(sprint, tree=workspace.tree)
             return taken_event(workspace, taken, number, purpose)
 
         try:
@@ -217,11 +210,11 @@ def find_snapshot(workspace: Service, sprint: Sprint, point: str) -> HeldSnapsho
         form, name = "iter", "0"
     if point == "best":
         number = target_of(workspace.log, sprint)
-        return snapshot_of(sprint, number, tree=workspace.tree)
+        return snapshots.snapshot_of(sprint, number, tree=workspace.tree)
     if form == "iter" and name.isascii() and name.isdigit() and len(name) < 19:
-        return snapshot_of(sprint, int(name), tree=workspace.tree)
+        return snapshots.snapshot_of(sprint, int(name), tree=workspace.tree)
     if form == "snapshot":
-        return snapshot_named(sprint, name)
+        return snapshots.snapshot_named(sprint, name)
     raise InvalidInputError(
         f"{point[:60]!r} is not a snapshot; use iter:N, start, best or snapshot:ID",
         hint="to compare the current files, run `sprintlog rollback iter:N --files "
@@ -309,17 +302,27 @@ def lost_paths(
 
 
 def pruning(
-    workspace: Service, sprint_id: str, *, keep: int = KEEP_DEFAULT, before: str | None
-) -> PruneSnapshots:
+    workspace: Service,
+    sprint_id: str,
+    *,
+    keep: int = snapshots.KEEP_DEFAULT,
+    before: str | None,
+) -> snapshots.PruneSnapshots:
     """Return the command that removes all snapshots, or only those before a given time."""
     if before is None:
-        return PruneSnapshots(keep)
+        return snapshots.PruneSnapshots(keep)
     stream = sprint_stream(sprint_id)
-    return PruneSnapshots(keep, until=last_version(workspace.log, stream, moment=before))
+    return snapshots.PruneSnapshots(
+        keep, until=last_version(workspace.log, stream, moment=before)
+    )
 
 
 def prune(
-    workspace: Service, sprint_id: str, *, asked: PruneSnapshots, envelope: Envelope
+    workspace: Service,
+    sprint_id: str,
+    *,
+    asked: snapshots.PruneSnapshots,
+    envelope: Envelope,
 ) -> tuple[Outcome, int]:
     """Remove old snapshots; return the outcome and the number of bytes freed.
 

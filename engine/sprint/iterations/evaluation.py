@@ -4,18 +4,10 @@ from collections.abc import Iterator
 
 from ...errors import RefusedError
 from ...judging import events as f
+from ...judging import recommend
 from ...judging.evaluation import Fetch, Judge, Judgement, Scored, retraction
 from ...judging.exact import HOW_TO_MEASURE, rounded
 from ...judging.metrics import Figures, figures
-from ...judging.recommend import (
-    KnownTargets,
-    Recommendation,
-    is_setback,
-    recommend,
-    recommend_asking,
-    recommend_end,
-    rollback_target,
-)
 from ...judging.select import Selection, chosen_by_a_person, describe, select
 from ...judging.tracker import BASELINE_NUMBER, UNKEPT
 from ...log.event import Event
@@ -31,11 +23,14 @@ class Judged(LoopHistory):
     """The judged iterations of a sprint at its current version."""
 
     def __init__(
-        self, sprint: Sprint, events: SprintEvents, targets: KnownTargets | None = None
+        self,
+        sprint: Sprint,
+        events: SprintEvents,
+        targets: recommend.KnownTargets | None = None,
     ) -> None:
         super().__init__(sprint, events)
         self._all: list[Judgement] | None = None
-        self._targets = targets or KnownTargets()
+        self._targets = targets or recommend.KnownTargets()
         self._judge = Judge(sprint.knowledge.tracker, events.one)
 
     @property
@@ -116,7 +111,7 @@ class Judged(LoopHistory):
         if is_effective(stretches, best.version) or best.number not in self.off_path():
             return self._judge.best()
         judged = self._judge.judge(best.number)
-        return None if is_setback(judged, None, self.rules) else judged
+        return None if recommend.is_setback(judged, None, self.rules) else judged
 
     def target(self) -> int | None:
         """Return the target iteration of a rollback to the best iteration, or None."""
@@ -125,18 +120,20 @@ class Judged(LoopHistory):
             target = max(measurement.measured_on_path(self.sprint), default=None)
         return target
 
-    def recommendation(self) -> Recommendation:
+    def recommendation(self) -> recommend.Recommendation:
         """Return the recommended next step; raise `RefusedError` if nothing is measured."""
         unmeasured = measurement.unmeasured_iteration(self.sprint)
         if unmeasured is not None:
             failure = self.failures().get(unmeasured)
             why = None if failure is None else failure.why
-            advice = recommend_asking(unmeasured, why, target=self._before_unmeasured())
+            advice = recommend.recommend_asking(
+                unmeasured, why, target=self._before_unmeasured()
+            )
             evidence = () if failure is None else (failure.version,)
             return advice._replace(evidence=evidence)
         last, most = self.last, max_iterations(self.sprint.plan.document)
         if last is None and most is not None and is_used_up(self.sprint):
-            return recommend_end(self.sprint.knowledge.iteration_max, most)
+            return recommend.recommend_end(self.sprint.knowledge.iteration_max, most)
         if last is None:
             raise RefusedError(
                 "there is nothing to decide: no iteration on the path of sprint "
@@ -146,10 +143,10 @@ class Judged(LoopHistory):
             )
         return self.advice(last)
 
-    def advice(self, number: int) -> Recommendation:
+    def advice(self, number: int) -> recommend.Recommendation:
         """Return the recommended step after a measured iteration."""
         judged, best = self._judge.judge(number), self.best_in_force()
-        advice = recommend(
+        advice = recommend.recommend(
             judged,
             best,
             self.rules,
@@ -185,7 +182,7 @@ class Judged(LoopHistory):
         tracker = self.tracker
         known = (tracker.baseline_version, len(tracker.baselines), len(tracker.retracted))
         by = (best and best.number, rules, known)
-        return rollback_target(
+        return recommend.rollback_target(
             (self._judge.judge(n) for n in reversed(on_path) if n <= number),
             best,
             rules,

@@ -20,20 +20,11 @@ from ..state.document_fields import (
     text_of,
 )
 from ..state.tree import Data
+from . import templates
 from . import workflows as layout
 from .create import check_sprint_id
 from .definitions import Definition, Path, Problem, Problems, is_given, nearest
 from .shape import KEPT
-from .templates import (
-    Collection,
-    Scope,
-    Template,
-    check_text_id,
-    collections_of,
-    cut,
-    filled,
-    missing_items,
-)
 
 EXECUTE = "execute"
 """The only sub-phase of an item without a workflow."""
@@ -70,9 +61,9 @@ def compile_sprint(
     name = layout.workflow_of(sprint.data)
     main = workflows.get(name) if name else None
     settings = settings_of(sprint, main, problems)
-    collections = collections_of(sprint, problems)
+    collections = templates.collections_of(sprint, problems)
     if main is None and not is_given(sprint.data, "goal"):
-        missing_items(sprint, problems)
+        templates.missing_items(sprint, problems)
     hierarchy = Hierarchy(sprint, workflows, collections, problems, sprint_id=sprint_id)
     plan: Data = {"sprint-id": sprint_id, **settings}
     try:
@@ -131,7 +122,7 @@ class Hierarchy:
         self,
         sprint: Definition,
         workflows: layout.Workflows,
-        collections: dict[str, Collection],
+        collections: dict[str, templates.Collection],
         problems: Problems,
         *,
         sprint_id: str,
@@ -153,7 +144,7 @@ class Hierarchy:
         found = []
         for index, flat in enumerate(self._unique(flats)):
             place = {"id": flat.id, "index": index}
-            scope = Scope(self._identity, place, None, kinds)
+            scope = templates.Scope(self._identity, place, None, kinds)
             of = self._for_each if flat.part.is_for_each else self._leaf
             found.append(of(flat, scope))
         return found
@@ -166,7 +157,7 @@ class Hierarchy:
                 path = collection.path
                 self._problems.add("unused-collection", self._sprint, path, message)
 
-    def _for_each(self, flat: layout.Flat, scope: Scope) -> Data:
+    def _for_each(self, flat: layout.Flat, scope: templates.Scope) -> Data:
         data = flat.part.phase.data
         kind = text_of(data, "for-each") or ""
         # The name of an item in templates may differ from the name of its collection.
@@ -183,7 +174,9 @@ class Hierarchy:
         kinds = (kind, name)
         return {**node, "steps": [self._step(item, kinds, flat) for item in items]}
 
-    def _collection(self, phase: Definition, name: str, field: str) -> Collection | None:
+    def _collection(
+        self, phase: Definition, name: str, field: str
+    ) -> templates.Collection | None:
         self._used.add(name)
         if name in self._collections or not name:
             return self._collections.get(name)
@@ -192,7 +185,7 @@ class Hierarchy:
             hint = nearest(name, list(self._collections))
             self._problems.add("unknown-collection", phase, (field,), message, hint=hint)
         else:
-            missing_items(self._sprint, self._problems)
+            templates.missing_items(self._sprint, self._problems)
         return None
 
     def _step(self, item: Definition, kinds: tuple[str, ...], outer: layout.Flat) -> Data:
@@ -212,7 +205,7 @@ class Hierarchy:
         phases = []
         for index, flat in enumerate(self._phases_of_step(name, named_by, outer)):
             place = {"id": flat.id, "index": index}
-            scope = Scope(self._identity, place, data, kinds)
+            scope = templates.Scope(self._identity, place, data, kinds)
             phases.append(self._leaf(flat, scope, model))
         return {**step, "phases": phases}
 
@@ -247,14 +240,19 @@ class Hierarchy:
         found = []
         for flat in flats:
             phase, path = flat.part.phase, ("id",)
-            if check_text_id(flat.id, phase, path, self._problems) and flat.id in seen:
+            if (
+                templates.check_text_id(flat.id, phase, path, self._problems)
+                and flat.id in seen
+            ):
                 message = f"inlining changes it to {flat.id!r}, the id of a sibling"
                 self._problems.add("duplicate-id", phase, path, message)
             seen.add(flat.id)
             found.append(flat)
         return found
 
-    def _leaf(self, flat: layout.Flat, scope: Scope, model: str | None = None) -> Data:
+    def _leaf(
+        self, flat: layout.Flat, scope: templates.Scope, model: str | None = None
+    ) -> Data:
         self._budget.spend(flat.id, layout.PHASE_BYTES)
         prompt = self._filled(flat.part.template, scope, flat.part.phase, ("prompt",))
         leaf = self._with_model({"id": flat.id, "prompt": prompt}, flat, model)
@@ -270,12 +268,14 @@ class Hierarchy:
         named = model or around.phase_model or of_sprint or around.workflow_model
         return {**leaf, "model": named} if named else leaf
 
-    def _gate(self, gate: Definition, scope: Scope) -> Data:
+    def _gate(self, gate: Definition, scope: templates.Scope) -> Data:
         """Return the compiled gate in flat form, with defaults filled in."""
         compiled: Data = {"script": text_of(gate.data, "script") or ""}
         path, prompt = said_of_gate(gate.data, "on-fail-prompt")
         if isinstance(prompt, str) and prompt:
-            compiled["on-fail-prompt"] = self._filled(cut(prompt), scope, gate, path)
+            compiled["on-fail-prompt"] = self._filled(
+                templates.cut(prompt), scope, gate, path
+            )
         _, retries = said_of_gate(gate.data, "max-retries")
         _, timeout = said_of_gate(gate.data, "timeout")
         compiled["max-retries"] = GATE_RETRIES if retries is None else retries
@@ -283,13 +283,17 @@ class Hierarchy:
         return compiled
 
     def _filled(
-        self, template: Template, scope: Scope, where: Definition, path: Path
+        self,
+        template: templates.Template,
+        scope: templates.Scope,
+        where: Definition,
+        path: Path,
     ) -> str:
         def report(code: str, near: str, message: str, hint: str | None) -> None:
             self._problems.add(code, where, path, message, hint=hint, near=near)
 
         pieces = []
-        for piece in filled(template, scope, report):
+        for piece in templates.filled(template, scope, report):
             # Piece by piece: a small file can expand beyond the available memory.
             self._budget.spend(piece)
             pieces.append(piece)

@@ -14,15 +14,7 @@ from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError
 
-from .scalars import (
-    LINE_STEP,
-    WORD_MAX,
-    WORDS,
-    UnwritableError,
-    block_of,
-    float_of,
-    line_of,
-)
+from . import scalars
 
 DEPTH_MAX = 64
 NODES_MAX = 1_000_000
@@ -34,7 +26,7 @@ INTEGER_MIN = -(2**63)
 
 _PIECES_MAX = 512
 _KNOWN_MAX = 256
-_PAD_MAX = len("\n") + len(LINE_STEP) * (DEPTH_MAX - 1)
+_PAD_MAX = len("\n") + len(scalars.LINE_STEP) * (DEPTH_MAX - 1)
 # Parsers search at most this far for a key's colon; js-yaml counts UTF-16 units.
 _LOOK_AHEAD_MAX = 1024
 _SHOWN_KEY_MAX = 40
@@ -130,7 +122,7 @@ class _Page:
     def collection(self, node: dict[Any, Any] | list[Any], lead: str, pad: str) -> None:
         """Add a collection's lines; the first starts with `lead`, the others with `pad`."""
         if len(pad) > _PAD_MAX:
-            raise UnwritableError(_TOO_DEEP)
+            raise scalars.UnwritableError(_TOO_DEEP)
         if isinstance(node, dict):
             of = self.lines.setdefault
             self.mapping(node, lead, pad, of(lead or pad, {}), of(pad, {}))
@@ -160,7 +152,11 @@ class _Page:
                     # Most keys are plain words, for which `line_of` is unnecessary.
                     is_plain = type(key) is str and key.isascii() and key[:1] != "-"
                     is_plain = is_plain and key.replace("-", "_").isidentifier()
-                    is_plain = is_plain and len(key) <= WORD_MAX and key not in WORDS
+                    is_plain = (
+                        is_plain
+                        and len(key) <= scalars.WORD_MAX
+                        and key not in scalars.WORDS
+                    )
                     head = f"{pad}{key}: " if is_plain else _head(key, pad)
                     if now is not behind:
                         head = lead + head[len(pad) :]
@@ -170,28 +166,28 @@ class _Page:
                     if value in known:
                         add(known[value])
                     elif "\n" in value:
-                        add(head + block_of(value, pad + LINE_STEP))
+                        add(head + scalars.block_of(value, pad + scalars.LINE_STEP))
                     else:
-                        line = head + line_of(value)
+                        line = head + scalars.line_of(value)
                         add(line)
-                        if len(known) < _KNOWN_MAX and len(value) <= WORD_MAX:
+                        if len(known) < _KNOWN_MAX and len(value) <= scalars.WORD_MAX:
                             known[value] = line
                 elif value and isinstance(value, (dict, list)):
                     if head.endswith(f"{pad}: "):
                         # After `? key`, a collection starts on the line of the colon.
-                        self.collection(value, head, pad + LINE_STEP)
+                        self.collection(value, head, pad + scalars.LINE_STEP)
                     else:
                         add(head[:-1])
-                        self.collection(value, "", pad + LINE_STEP)
+                        self.collection(value, "", pad + scalars.LINE_STEP)
                 else:
-                    add(head + _atom(value, pad + LINE_STEP))
-        except UnwritableError as error:
+                    add(head + _atom(value, pad + scalars.LINE_STEP))
+        except scalars.UnwritableError as error:
             error.path.append(key if type(key) is str else _named(key))
             raise
 
     def sequence(self, node: list[Any], lead: str, pad: str) -> None:
         """Add `- value` for each item."""
-        below = pad + LINE_STEP
+        below = pad + scalars.LINE_STEP
         item = f"{pad}- "
         head = f"{lead}- " if lead else item
         is_shallow = len(below) <= _PAD_MAX
@@ -205,11 +201,13 @@ class _Page:
                     self.collection(value, head, below)
                 elif type(value) is str:
                     block = "\n" in value
-                    text = block_of(value, below) if block else line_of(value)
+                    text = (
+                        scalars.block_of(value, below) if block else scalars.line_of(value)
+                    )
                     pieces += head, text
                 else:
                     pieces += head, _atom(value, below)
-            except UnwritableError as error:
+            except scalars.UnwritableError as error:
                 error.path.append(index)
                 raise
             if head is not item:
@@ -224,7 +222,7 @@ def _rendered(
     page = _Page()
     try:
         page.collection(node, "", "\n" + " " * indent)
-    except UnwritableError as error:
+    except scalars.UnwritableError as error:
         parts = error.path[::-1]
         if isinstance(node, list):
             parts[:1] = path
@@ -241,21 +239,21 @@ def _atom(value: object, pad: str) -> str:
     if type(value) is int:
         if INTEGER_MIN <= value <= INTEGER_MAX:
             return str(value)
-        raise UnwritableError("an integer must fit in 64 bits with its sign")
+        raise scalars.UnwritableError("an integer must fit in 64 bits with its sign")
     if type(value) is float:
-        return float_of(value)
+        return scalars.float_of(value)
     if isinstance(value, (dict, list)):
         if len(pad) > _PAD_MAX:
-            raise UnwritableError(_TOO_DEEP)
+            raise scalars.UnwritableError(_TOO_DEEP)
         return "{}" if isinstance(value, dict) else "[]"
-    raise UnwritableError(f"YAML cannot represent {_named(value)}")
+    raise scalars.UnwritableError(f"YAML cannot represent {_named(value)}")
 
 
 def _head(key: Any, pad: str) -> str:
     """Return a key with its colon, or with `?` if it is too long for a line."""
     if type(key) is not str:
-        raise UnwritableError(f"a key must be a string, not {_named(key)}")
-    text = line_of(key)
+        raise scalars.UnwritableError(f"a key must be a string, not {_named(key)}")
+    text = scalars.line_of(key)
     is_short = 2 * len(text) <= _LOOK_AHEAD_MAX
     if not is_short and len(text.encode("utf-16-le")) > 2 * _LOOK_AHEAD_MAX:
         return f"{pad}? {text}{pad}: "
