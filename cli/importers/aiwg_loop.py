@@ -11,18 +11,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from sprintlog.extensions import (
-    ForeignFile,
-    Imported,
-    ImportedLoop,
-    ImportedSprint,
-    Unread,
-    name_from,
-)
+from sprintlog import extensions
 from sprintlog.formatting import cut, parse_time
 from sprintlog.usage import Usage
 
-ITERATIONS_MAX = ImportedLoop.ITERATIONS_MAX
+ITERATIONS_MAX = extensions.ImportedLoop.ITERATIONS_MAX
 Identity = Annotated[str, Meta(min_length=1, max_length=128)]
 Number = Annotated[int, Meta(ge=1, le=ITERATIONS_MAX)]
 NumberOrNone = Annotated[int, Meta(ge=0, le=ITERATIONS_MAX)]
@@ -188,10 +181,10 @@ class AiwgLoop:
         self._analytics = Analytics("", [])
         self._iterations = defaultdict[int, LoopIteration](LoopIteration)
         self._is_measured = False
-        self._unread: list[Unread] = []
+        self._unread: list[extensions.Unread] = []
         self._files = 0
 
-    def take_state(self, given: Data, source: ForeignFile) -> None:
+    def take_state(self, given: Data, source: extensions.ForeignFile) -> None:
         """Read the loop's state."""
         self._files += 1
         if self._state.loop_id:
@@ -217,7 +210,7 @@ class AiwgLoop:
             problem = f"status: {str(state.status)[:40]!r} is unknown"
             self._refuse(source, problem, state.status)
 
-    def take_analytics(self, given: Data, source: ForeignFile) -> None:
+    def take_analytics(self, given: Data, source: extensions.ForeignFile) -> None:
         """Read the loop's analytics."""
         self._files += 1
         if self._analytics.loop_id:
@@ -237,7 +230,7 @@ class AiwgLoop:
             else:
                 one.analysis = analysis
 
-    def take_document(self, given: Any, source: ForeignFile) -> None:
+    def take_document(self, given: Any, source: extensions.ForeignFile) -> None:
         """Read the measurement of an iteration; number 0 is the baseline."""
         self._files += 1
         self._is_measured = True
@@ -251,28 +244,30 @@ class AiwgLoop:
         else:
             one.measurement, one.metrics = found, metrics
 
-    def found(self, loop_id: str) -> Imported:
+    def found(self, loop_id: str) -> extensions.Imported:
         """Return the imported loop."""
         state, analytics = self._state, self._analytics
         begun = range(1, (state.current_iteration or 0) + 1)
         numbers = sorted({*self._iterations, *begun} - {0})
-        loop = ImportedLoop()
+        loop = extensions.ImportedLoop()
         loop.max_iterations = state.max_iterations or 0
         loop.measured_as = loop_id if self._is_measured else ""
         self._add_facts(loop, loop_id, numbers)
         goal = state.objective or state.task or analytics.task_description
         criteria = state.completion_criteria or state.completion
-        sprint = ImportedSprint(
-            name_from(f"aiwg-{loop_id}"),
+        sprint = extensions.ImportedSprint(
+            extensions.name_from(f"aiwg-{loop_id}"),
             goal=goal or f"the loop {loop_id}",
             more={"completion-criteria": criteria} if criteria else {},
             loop=loop,
         )
         measured = sum(self._iterations[n].worth() is not None for n in numbers)
         counts = {"iteration": len(numbers), "measurement": measured, "file": self._files}
-        return Imported([sprint], counts, self._unread)
+        return extensions.Imported([sprint], counts, self._unread)
 
-    def _add_facts(self, loop: ImportedLoop, loop_id: str, numbers: list[int]) -> None:
+    def _add_facts(
+        self, loop: extensions.ImportedLoop, loop_id: str, numbers: list[int]
+    ) -> None:
         stated = [self._iterations[n].measurement.timestamp for n in (0, *numbers)]
         at = self._state.start_time or self._analytics.start_time
         at = at or next((one for one in stated if one), None)
@@ -283,7 +278,7 @@ class AiwgLoop:
         self._add_end(loop, loop_id, at, len(numbers))
 
     def _add_iteration(
-        self, loop: ImportedLoop, key: str, number: int, before: str | None
+        self, loop: extensions.ImportedLoop, key: str, number: int, before: str | None
     ) -> str | None:
         """Add the facts of an iteration; return the time at which it ended."""
         one = self._iterations[number]
@@ -302,7 +297,7 @@ class AiwgLoop:
         return ended
 
     def _add_end(
-        self, loop: ImportedLoop, loop_id: str, at: str | None, count: int
+        self, loop: extensions.ImportedLoop, loop_id: str, at: str | None, count: int
     ) -> None:
         status, at = self._state.status, self._state.last_update or at
         if status not in ("completed", *BROKEN_OFF):
@@ -316,21 +311,21 @@ class AiwgLoop:
         else:
             loop.noted(f"{loop_id}:ended:{count}", at, f"the loop ended: {status}")
 
-    def _refuse(self, source: ForeignFile, problem: str, what: object) -> None:
-        self._unread.append(Unread.of(str(source.file), problem, what))
+    def _refuse(self, source: extensions.ForeignFile, problem: str, what: object) -> None:
+        self._unread.append(extensions.Unread.of(str(source.file), problem, what))
 
 
 def _short(text: str) -> str:
     return cut(text, TEXT_CHARS_MAX)
 
 
-def _time(text: str | None, source: ForeignFile, field: str) -> str | None:
+def _time(text: str | None, source: extensions.ForeignFile, field: str) -> str | None:
     """Return a time in the log's format; raise `InvalidInputError` for an invalid time."""
     return None if text is None else source.time(text, field)
 
 
 def _text_of(moment: datetime) -> str:
-    return ForeignFile.normalised(moment.isoformat())
+    return extensions.ForeignFile.normalised(moment.isoformat())
 
 
 def _later(text: str, milliseconds: int) -> str:

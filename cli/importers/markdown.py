@@ -7,17 +7,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from sprintlog import extensions
 from sprintlog.errors import InvalidInputError
-from sprintlog.extensions import (
-    Checkbox,
-    ForeignFile,
-    Imported,
-    ImportedSprint,
-    Iteration,
-    Unread,
-    checkboxes,
-    name_from,
-)
 from sprintlog.usage import ModelCall, summed
 
 COMPLETED, IN_PROGRESS, PENDING = "completed", "in-progress", "pending"
@@ -47,15 +38,15 @@ _PROMPT = re.compile(r"^#### (?![/!])", re.MULTILINE)
 
 
 def _text_of(path: Path) -> str:
-    return ForeignFile(path).text().replace("\r\n", "\n")
+    return extensions.ForeignFile(path).text().replace("\r\n", "\n")
 
 
-def read_checklist(path: Path) -> Imported:
+def read_checklist(path: Path) -> extensions.Imported:
     """Return a checklist as a sprint: headings become phases, and items become steps."""
     phases: dict[tuple[str, ...], Data] = {}
     above: Data = {}
     text = _text_of(path)
-    boxes = [*checkboxes(text)]
+    boxes = [*extensions.checkboxes(text)]
     for box in boxes:
         if (phase := phases.get(box.headings)) is None:
             title = box.headings[-1] if box.headings else "Plan"
@@ -74,26 +65,30 @@ def read_checklist(path: Path) -> Imported:
     for step in (step for phase in phases.values() for step in phase["steps"]):
         if "phases" in step:
             step["title"] = step.pop("prompt")
-    name = name_from(f"{folder_of(path)}-{path.stem}".replace("_", "-"))
+    name = extensions.name_from(f"{folder_of(path)}-{path.stem}".replace("_", "-"))
     found = {"item": len(boxes), "passed": sum(box.done for box in boxes)}
-    if number := Checkbox.missing(text):
+    if number := extensions.Checkbox.missing(text):
         found["unmarked item"] = number
-    return Imported([ImportedSprint(name, [*phases.values()])], found)
+    return extensions.Imported([extensions.ImportedSprint(name, [*phases.values()])], found)
 
 
 def _free(text: str, siblings: Any, *, slug: bool = True) -> str:
     """Return an id that is derived from a string and unique among the siblings."""
     digest = sha256(text.encode()).hexdigest()[:8]
-    name = name_from(text.encode("ascii", "ignore").decode(), digest) if slug else text
+    name = (
+        extensions.name_from(text.encode("ascii", "ignore").decode(), digest)
+        if slug
+        else text
+    )
     taken = {one["id"] for one in siblings}
     return next(x for n in count(1) if (x := f"{name}-{n}" if n > 1 else name) not in taken)
 
 
-def read_state(path: Path) -> Imported:
+def read_state(path: Path) -> extensions.Imported:
     """Return the phases in GSD's STATE.md with their statuses."""
     text = _text_of(path)
     front = _FRONT.match(text)
-    stated: Any = ForeignFile(path).yaml(front[1]) if front else {}
+    stated: Any = extensions.ForeignFile(path).yaml(front[1]) if front else {}
     stated = stated if isinstance(stated, dict) else {}
     progress = stated.get("progress") if isinstance(stated.get("progress"), dict) else {}
     position = _POSITION.search(text[front.end() :] if front else text)
@@ -116,8 +111,10 @@ def read_state(path: Path) -> Imported:
         status = COMPLETED if number <= done else IN_PROGRESS if is_current else PENDING
         phases.append({"id": f"phase-{number}", "prompt": title, "status": status})
     milestone = stated.get("milestone") or ""
-    sprint = ImportedSprint(name_from(f"{folder_of(path)}-{milestone}"), phases)
-    return Imported([sprint], {"phase": total, "passed": min(done, total)})
+    sprint = extensions.ImportedSprint(
+        extensions.name_from(f"{folder_of(path)}-{milestone}"), phases
+    )
+    return extensions.Imported([sprint], {"phase": total, "passed": min(done, total)})
 
 
 def _number(given: object) -> int | None:
@@ -126,7 +123,7 @@ def _number(given: object) -> int | None:
     return int(digits) if re.fullmatch(r"[0-9]{1,6}", digits) else None
 
 
-def read_chats(path: Path) -> Imported:
+def read_chats(path: Path) -> extensions.Imported:
     """Return the sessions in aider's .aider.chat.history.md.
 
     Each message reports its number of tokens, which is rounded if above 1,000, and the
@@ -139,12 +136,14 @@ def read_chats(path: Path) -> Imported:
     iterations, unread = [], []
     if _PROMPT.search(lost) or _TOKENS.search(lost):
         problem = "belongs to a session whose start is missing"
-        unread.append(Unread.of(str(path), problem, lost))
+        unread.append(extensions.Unread.of(str(path), problem, lost))
     for began, chat in chats.items():
         try:
             at = datetime.fromisoformat(began).astimezone().isoformat()
         except (ValueError, OverflowError):
-            unread.append(Unread.of(str(path), f"{began[:40]}: is not a time", chat))
+            unread.append(
+                extensions.Unread.of(str(path), f"{began[:40]}: is not a time", chat)
+            )
             continue
         if _PROMPT.search(chat) or _TOKENS.search(chat):
             iterations.append(_chat(began, at, chat))
@@ -152,11 +151,13 @@ def read_chats(path: Path) -> Imported:
         raise InvalidInputError("has no session with a message", file=str(path))
     folder = folder_of(path)
     goal = f"Chats with aider in {folder}"
-    sprint = ImportedSprint(name_from(f"{folder}-aider"), goal=goal, iterations=iterations)
-    return Imported([sprint], {"session": len(iterations)}, unread)
+    sprint = extensions.ImportedSprint(
+        extensions.name_from(f"{folder}-aider"), goal=goal, iterations=iterations
+    )
+    return extensions.Imported([sprint], {"session": len(iterations)}, unread)
 
 
-def _chat(began: str, at: str, chat: str) -> Iteration:
+def _chat(began: str, at: str, chat: str) -> extensions.Iteration:
     messages = [*_TOKENS.finditer(chat)]
     asked = [found.start() for found in _PROMPT.finditer(chat)]
     calls, spent = [], 0.0
@@ -178,7 +179,7 @@ def _chat(began: str, at: str, chat: str) -> Iteration:
     usage = summed(calls)
     version, model = _PROGRAM.search(chat), _MODEL.search(chat)
     tokens = (usage.input_tokens or 0) + (usage.cache_creation_tokens or 0)
-    return Iteration(
+    return extensions.Iteration(
         began,
         at,
         at,

@@ -10,15 +10,8 @@ from typing import Any
 
 import msgspec
 
+from sprintlog import extensions
 from sprintlog.errors import InvalidInputError, NotFoundError
-from sprintlog.extensions import (
-    ForeignFile,
-    Imported,
-    ImportedLoop,
-    ImportedSprint,
-    Unread,
-    name_from,
-)
 from sprintlog.formatting import parse_time
 
 Data = dict[str, Any]
@@ -29,7 +22,7 @@ TEXT_CHARS_MAX = 2_000
 _SAID = {"loop_resumed", "event_published"}
 
 
-def read_orchestrator(path: Path) -> Imported:
+def read_orchestrator(path: Path) -> extensions.Imported:
     """Return the loop in a folder, or the loop of one file.
 
     Raise `NotFoundError` if neither file exists, or `InvalidInputError` for a file in which
@@ -38,7 +31,7 @@ def read_orchestrator(path: Path) -> Imported:
     reading = _Reading()
     files = _files(path)
     for file in files:
-        reading.take(ForeignFile(file, below=path if path.is_dir() else None))
+        reading.take(extensions.ForeignFile(file, below=path if path.is_dir() else None))
     return reading.ended(files[0])
 
 
@@ -58,14 +51,14 @@ class _Reading:
     """The lines read so far."""
 
     def __init__(self) -> None:
-        self.loop = ImportedLoop()
-        self.unread: list[Unread] = []
+        self.loop = extensions.ImportedLoop()
+        self.unread: list[extensions.Unread] = []
         self._goal = ""
         self._open: tuple[str, int] | None = None
         self._seen: Counter[bytes] = Counter()
         self._found: Counter[str] = Counter()
 
-    def take(self, source: ForeignFile) -> None:
+    def take(self, source: extensions.ForeignFile) -> None:
         """Add the lines of a file; raise `InvalidInputError` if no line can be read."""
         is_history = not source.file.name.startswith("events")
         objects, unread = source.lines()
@@ -79,7 +72,7 @@ class _Reading:
                 else:
                     self._of_events(line, at, key)
             except InvalidInputError as error:
-                refused = Unread.of(str(source.file), error.message, line)
+                refused = extensions.Unread.of(str(source.file), error.message, line)
                 unread.append(refused._replace(line=number))
             else:
                 understood += 1
@@ -90,16 +83,16 @@ class _Reading:
         self._found["line" if is_history else "event"] += understood
         self.unread += sorted(unread, key=lambda one: one.line)
 
-    def ended(self, file: Path) -> Imported:
+    def ended(self, file: Path) -> extensions.Imported:
         """Return the imported sprint with its facts in chronological order."""
         folder = file.resolve().parent
         top = folder.parent if folder.name.startswith(".") else folder
         self.loop.sort()
-        name = name_from(f"orchestrator-{top.name}")
+        name = extensions.name_from(f"orchestrator-{top.name}")
         goal = self._goal or f"the loop in {top.name or 'this folder'}"
         found = {"iteration": self._found.pop("iteration", 0), **self._found}
-        sprint = ImportedSprint(name, goal=goal, loop=self.loop)
-        return Imported([sprint], found, self.unread)
+        sprint = extensions.ImportedSprint(name, goal=goal, loop=self.loop)
+        return extensions.Imported([sprint], found, self.unread)
 
     def _key(self, line: Data) -> str:
         """Return a unique key for a line: its digest and its occurrence number."""
@@ -158,7 +151,7 @@ def _short(what: str, more: object) -> str:
 
 
 def _moment(line: Data) -> str:
-    return ForeignFile.normalised(_text(line, "ts"), field="ts")
+    return extensions.ForeignFile.normalised(_text(line, "ts"), field="ts")
 
 
 def _text(line: Data, name: str, before: str = "") -> str:

@@ -8,16 +8,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from sprintlog import extensions
 from sprintlog.errors import InvalidInputError
-from sprintlog.extensions import (
-    ForeignFile,
-    Imported,
-    ImportedLoop,
-    ImportedSprint,
-    Unread,
-    name_from,
-    read_text,
-)
 
 _PARTS = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
 _PAIR = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)")
@@ -31,13 +23,13 @@ _KEYS = (
 )
 
 
-def read_ralph_loop(file: Path) -> Imported:
+def read_ralph_loop(file: Path) -> extensions.Imported:
     """Return the loop described by a file.
 
     Raise `InvalidInputError` naming the invalid field. The file does not state when later
     iterations began, so the file's modification time is used.
     """
-    text = read_text(file)
+    text = extensions.read_text(file)
     parts = _PARTS.match(text.replace("\r\n", "\n"))
     if parts is None:
         problem = "is empty" if not text.strip() else "has no front matter"
@@ -48,21 +40,21 @@ def read_ralph_loop(file: Path) -> Imported:
     if not goal:
         raise InvalidInputError("is missing", file=str(file), field="prompt")
     started = reading.moment("started_at")
-    number = reading.number("iteration", at_most=ImportedLoop.ITERATIONS_MAX)
+    number = reading.number("iteration", at_most=extensions.ImportedLoop.ITERATIONS_MAX)
     milliseconds = file.stat().st_mtime_ns // 1_000_000
     written = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=milliseconds)
     promise = reading.text("completion_promise")
-    loop = ImportedLoop()
+    loop = extensions.ImportedLoop()
     loop.max_iterations = reading.number("max_iterations", at_most=10**9)
-    at = ForeignFile.normalised(written.isoformat())
+    at = extensions.ForeignFile.normalised(written.isoformat())
     _add_facts(loop, reading, started, number, written=at)
     more = {"completion-promise": promise} if promise else {}
-    name = name_from(f"ralph-loop-{started}")
-    sprint = ImportedSprint(name, goal=goal, more=more, loop=loop)
-    return Imported([sprint], {"iteration": number}, unread)
+    name = extensions.name_from(f"ralph-loop-{started}")
+    sprint = extensions.ImportedSprint(name, goal=goal, more=more, loop=loop)
+    return extensions.Imported([sprint], {"iteration": number}, unread)
 
 
-def _pairs(front: str, file: Path) -> tuple[dict[str, str], list[Unread]]:
+def _pairs(front: str, file: Path) -> tuple[dict[str, str], list[extensions.Unread]]:
     """Return the front matter as a mapping, and the lines that have no known key."""
     said: dict[str, str] = {}
     unread = []
@@ -70,7 +62,9 @@ def _pairs(front: str, file: Path) -> tuple[dict[str, str], list[Unread]]:
         pair = _PAIR.fullmatch(line.rstrip())
         if pair is None or pair[1] not in _KEYS or pair[1] in said:
             if line.strip():
-                unread.append(Unread(str(file), number, "is not a known key", line))
+                unread.append(
+                    extensions.Unread(str(file), number, "is not a known key", line)
+                )
             continue
         said[pair[1]] = pair[2]
     return said, unread
@@ -106,7 +100,7 @@ class _Said:
         value = self.text(name)
         if value is None:
             raise InvalidInputError("is missing", file=self._file, field=name)
-        return ForeignFile.normalised(value, file=self._file, field=name)
+        return extensions.ForeignFile.normalised(value, file=self._file, field=name)
 
     def flag(self, name: str) -> bool | None:
         """Return the value of a Boolean key, or None if the key is missing."""
@@ -118,7 +112,7 @@ class _Said:
 
 
 def _add_facts(
-    loop: ImportedLoop, said: _Said, started: str, number: int, *, written: str
+    loop: extensions.ImportedLoop, said: _Said, started: str, number: int, *, written: str
 ) -> None:
     if session := said.text("session_id"):
         loop.noted(f"{started}:session", started, f"session {session}")
