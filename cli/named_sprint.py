@@ -1,4 +1,4 @@
-"""Hints for a user who specified the sprint; their commands specify the same sprint.
+"""Hints for a user who specified the sprint; the hinted commands specify it as well.
 
 Otherwise, the current folder would select the sprint, possibly a different one.
 """

@@ -170,7 +170,10 @@ def _compiled(
 
 
 def nearest_workflows(file: Path) -> Path | None:
-    """Return the nearest `.claude/workflows` above a file; relative if the file is."""
+    """Return the nearest `.claude/workflows` above a file, as a relative or absolute path.
+
+    The path is relative if the path of the file is relative.
+    """
     for above in file.absolute().parents:
         if (folder := above / WORKFLOWS).is_dir():
             return folder if file.is_absolute() else Path(os.path.relpath(folder))

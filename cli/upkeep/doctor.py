@@ -37,9 +37,9 @@ LOSS = {
 def command(target: Path | None, as_json: bool) -> None:
     """Diagnose the log, its location and its surroundings; change nothing.
 
-    The command works on a damaged, locked or read-only log, because it reads a copy. The
-    exit status is 4 if something is damaged, missing or drifted. It checks the newest
-    events; `verify` checks all events. With --salvage, the events before the first damaged
+    The command works on a damaged, locked or read-only log, because it reads a copy. It
+    checks the newest events; `verify` checks all events. The exit status is 4 if something
+    is damaged, missing or drifted. With --salvage, the events before the first damaged
     event become a new log. Readable later events are written next to it, and the old log
     does not change; the exit status is 4 if some events could not be saved.
 
