@@ -170,10 +170,7 @@ def _compiled(
 
 
 def nearest_workflows(file: Path) -> Path | None:
-    """Return the nearest `.claude/workflows` above a file, as a relative or absolute path.
-
-    The path is relative if the path of the file is relative.
-    """
+    """Return the nearest `.claude/workflows` above `file`, relative if `file` is."""
     for above in file.absolute().parents:
         if (folder := above / WORKFLOWS).is_dir():
             return folder if file.is_absolute() else Path(os.path.relpath(folder))
