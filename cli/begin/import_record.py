@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.extensions import Extension, ExtensionError, named
-from sprintlog.engine.service.from_transcripts import KnownSessions, session_begins
+from sprintlog.engine.service.from_transcripts import KnownSessions
 from sprintlog.engine.service.state_file_owner import loop_holder
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import AgentRan, IterationStarted, SprintImported
@@ -235,7 +235,7 @@ def _take_session(run: Import, known: KnownSessions, session: TranscriptRead) ->
         number = before[-1].iteration
     else:
         fact = f"{session.key}:began"
-        began = run.record_fact(sprint_id, session_begins, fact=fact, at=at)
+        began = run.record_fact(sprint_id, known.begins, fact=fact, at=at)
         number, recorded = number_of(began), new_events(began)
     ends = partial(known.ends, replace(ran, iteration=number), summary)
     fact = f"{session.key}:{session.sha256}"

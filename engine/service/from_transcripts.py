@@ -81,11 +81,11 @@ class KnownSessions:
             sprint, session, before=before, summary=summary, elsewhere=elsewhere
         )
 
-
-def session_begins(sprint: Sprint, at: str) -> list[Event]:
-    """Return the events that start a session's iteration; refuse if one is open."""
-    session_runs.check_not_under_way(sprint)
-    return StartWrapped().decide(sprint, at)
+    @staticmethod
+    def begins(sprint: Sprint, at: str) -> list[Event]:
+        """Return the events that start a session's iteration; refuse if one is open."""
+        session_runs.check_not_under_way(sprint)
+        return StartWrapped().decide(sprint, at)
 
 
 def recover(

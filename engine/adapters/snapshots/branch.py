@@ -110,10 +110,9 @@ def make_branch(
 ) -> tuple[str, list[LeftOut]]:
     """Create a branch whose newest commit contains a snapshot's files.
 
-    Return that commit, and the paths that differ from the snapshot. The commit's parent is
-    the commit that is checked out, if any; its entries are used for the paths that the
-    snapshot omitted and for `own` paths, which are not reported. Raise `RefusedError` if
-    the name is invalid or already exists, or if there is no repository.
+    Return that commit, and the paths that differ from the snapshot. Its parent is the
+    checked-out commit, if any, whose entries are used for paths that the snapshot omitted
+    and for `own` paths. Raise `RefusedError` for an invalid name or without a repository.
     """
     directory = git_directory(root / ".git")
     if directory is None:
@@ -132,8 +131,7 @@ def make_branch(
         raise RefusedError(f"{name[:80]!r} is not a valid branch name")
     if theirs.run("rev-parse", "--show-object-format").strip() != b"sha1":
         raise RefusedError(
-            f"cannot create a branch in {root}: only repositories that use "
-            "SHA-1 are supported"
+            f"cannot create a branch in {root}: the repository does not use SHA-1"
         )
     if theirs.run("for-each-ref", "--format=x", ref):
         raise RefusedError(f"branch {name} already exists", branch=name)

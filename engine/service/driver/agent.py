@@ -179,8 +179,7 @@ class Driver:
     ) -> Reply:
         """Run the agent with a prompt; return its reply, including the verdict."""
         self._beaten = time.monotonic()
-        calls = StreamCalls()
-        since = self.workspace.log.head().position
+        calls, since = StreamCalls(), self.workspace.log.head().position
         means = self.means
         other = means.fallback if is_fallback else None
         command = ("/bin/sh", "-c", other) if other else means.command
@@ -206,8 +205,7 @@ class Driver:
                 tick=self._beat,
                 watch=pulse.watch,
             )
-        self.is_asking = False
-        self.unrecorded = self._spooled(run, command)
+        self.is_asking, self.unrecorded = False, self._spooled(run, command)
         follow(self.workspace)
         errors = run.errors.text()
         # A complete result counts, regardless of how its program was ended.
