@@ -10,13 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.judging.metrics import (
-    BUILD_STATUSES,
-    GROUPS,
-    NAMES,
-    PERCENTAGES,
-    check_metrics,
-)
+from sprintlog.engine.judging import metrics as judged
 
 from .fields import OneOf
 from .files import load_either, naming, read_text
@@ -29,17 +23,19 @@ OWN = "own"
 """The key that contains custom metrics, which is also the name of their group."""
 DOCUMENT = "iteration_metrics"
 """The key that contains an iteration's document."""
-BuildStatus = Annotated[str, OneOf(BUILD_STATUSES)] | None
+BuildStatus = Annotated[str, OneOf(judged.BUILD_STATUSES)] | None
 
 
 _KINDS: dict[str, Any] = {
-    **dict.fromkeys(PERCENTAGES, Percentage),
+    **dict.fromkeys(judged.PERCENTAGES, Percentage),
     "complexity_score": Amount,
     "build_status": BuildStatus,
     OWN: dict[str, Own] | None,
 }
 """The types of all metrics that are not counts."""
-_FIELDS: dict[str, Any] = {name: (_KINDS.get(name, Count), None) for name in (*NAMES, OWN)}
+_FIELDS: dict[str, Any] = {
+    name: (_KINDS.get(name, Count), None) for name in (*judged.NAMES, OWN)
+}
 MetricsModel: type[BaseModel] = create_model(
     "MetricsModel",
     __config__=ConfigDict(extra="forbid", frozen=True, strict=True),
@@ -72,7 +68,7 @@ def document_metrics(given: object, *, file: str) -> dict[str, Any]:
         raise InvalidInputError("must be an object", file=file, field=DOCUMENT)
     metrics: dict[Any, Any] = {}
     groups: dict[Any, str] = {}
-    for group in GROUPS:
+    for group in judged.GROUPS:
         listed = given.get(group)
         if listed is None:
             continue
@@ -93,7 +89,7 @@ def checked_document(given: object, *, file: str) -> dict[str, Any]:
     """Return the metrics; raise `InvalidInputError` if they contradict each other."""
     metrics = document_metrics(given, file=file)
     with naming(file, DOCUMENT):
-        check_metrics(metrics)
+        judged.check_metrics(metrics)
     return metrics
 
 

@@ -145,11 +145,10 @@ def run_kept(
     standard input. Its output goes to `output`, and its standard error to `errors` if that
     is passed. The descriptors in `held` stay open until the end. Raise
     `OutcomeUnknownError` if the supervisor's answer has an unknown format. `tick` is called
-    every `TICK_SECONDS`, and `started` is called with the supervisor's process id. `watch`
-    is called with that id and with whether the program has printed anything; it returns the
-    maximum number of seconds until its next call, or 0 to end the program. An exception in
-    this call, or a readable `stop`, ends the program: immediately, or with SIGTERM and
-    `stopping_seconds` to react.
+    every `TICK_SECONDS`, and `started` with the supervisor's process id. `watch` is called
+    with that id and with whether the program has printed anything; it returns the seconds
+    until its next call, or 0 to end the program. An exception in this call, or a readable
+    `stop`, ends the program: immediately, or with SIGTERM and `stopping_seconds` to react.
     """
     keep_ours()
     with ExitStack() as opened:

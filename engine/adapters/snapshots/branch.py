@@ -130,9 +130,7 @@ def make_branch(
     if named.rstrip(b"\n") != os.fsencode(name):
         raise RefusedError(f"{name[:80]!r} is not a valid branch name")
     if theirs.run("rev-parse", "--show-object-format").strip() != b"sha1":
-        raise RefusedError(
-            f"cannot create a branch in {root}: the repository does not use SHA-1"
-        )
+        raise RefusedError(f"cannot create a branch: {root} does not use SHA-1")
     if theirs.run("for-each-ref", "--format=x", ref):
         raise RefusedError(f"branch {name} already exists", branch=name)
     head = _head(theirs)
