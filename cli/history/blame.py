@@ -69,7 +69,7 @@ def print_line(file: Path, number: int, reading: ReadOptions) -> bool:
         here = (workspace.files.look(written.path).content or b"").split(b"\n")
         if not fields or here[place] != render(sprint).split(b"\n")[place]:
             raise InvalidInputError(
-                f"{file}:{number} is not in the recorded file",
+                f"the recorded version of {file} has no line {number}",
                 hint="run `sprintlog rebuild --check` to compare the files",
             )
         _print(list(blame(workspace, sprint.id, fields)), as_json=reading.as_json)

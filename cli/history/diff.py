@@ -23,7 +23,7 @@ from ..screen.terminal import BAD, GOOD, QUIET, Ready
 @typed.argument("old", metavar="[FROM]", required=False, callback=SPRINT_POINT)
 @typed.argument("new", metavar="[TO]", required=False, callback=SPRINT_POINT)
 @typed.flag("--json-patch", help="Print a JSON Patch (RFC 6902).")
-@typed.flag("--unified", help="Print a unified diff of the file's text.")
+@typed.flag("--unified", help="Print a unified diff of the files' text.")
 @typed.choice_option(
     "--file",
     of=list(STATE_FILES),
@@ -61,12 +61,18 @@ def command(
         if file in (None, "progress"):
             sprint = workspace.sprint(workspace.choose(sprint_id))
             files = _files_of(sprint, old, new)
-            is_plain = not (file or json_patch or unified or as_json)
+            is_plain = not (file or json_patch or as_json)
             if files and is_plain and (sprint.plan.is_ralph or not old):
-                differing = authored_lines(compared(workspace, sprint, files))
-                print_text(*differing or ["no file differs"])
-                typed_next = f"sprintlog diff {' '.join(files)} --file progress"
-                hint(f"use `{typed_next}` to compare the plan's fields")
+                made = compared(workspace, sprint, files, as_patch=unified)
+                lines = authored_lines(made)
+                if unified:
+                    lines = (made.patch or "").splitlines()
+                print_text(*lines or ["no file differs"])
+                more = f"sprintlog diff {' '.join(files)}"
+                hint(
+                    f"use `{more} --unified` to show the lines, and "
+                    f"`{more} --file progress` to compare the plan's fields"
+                )
                 return
         if old is None:
             raise click.UsageError("missing argument FROM")

@@ -157,7 +157,7 @@ def _moment(line: Data) -> str:
 def _text(line: Data, name: str, before: str = "") -> str:
     value = line.get(name)
     if not isinstance(value, str) or not value:
-        raise InvalidInputError("is missing or not text", field=f"{before}{name}")
+        raise InvalidInputError("is missing or not a string", field=f"{before}{name}")
     return value
 
 

@@ -76,7 +76,7 @@ def handle_event(
 ) -> Outcome | Handled[Any]:
     """Do the work of `append_event`, and return the outcome and the state."""
     if not isinstance(line.get("type"), str):
-        raise RefusedError("type: is missing or not text", field="type")
+        raise RefusedError("type: is missing or not a string", field="type")
     observed = line.get("observed", False)
     if not isinstance(observed, bool):
         raise RefusedError("observed: must be true or false", field="observed")

@@ -72,7 +72,7 @@ def _request(value: dict[str, Any]) -> RpcRequest | RefusedFrame:
         return RefusedFrame(INVALID_REQUEST, 'jsonrpc: must be "2.0"', asked)
     method, params = value.get("method"), value.get("params", {})
     if not isinstance(method, str):
-        return RefusedFrame(INVALID_REQUEST, "method: is missing or not text", asked)
+        return RefusedFrame(INVALID_REQUEST, "method: is missing or not a string", asked)
     if not isinstance(params, dict):
         return RefusedFrame(INVALID_REQUEST, "params: must be an object", asked)
     return RpcRequest(method, params, asked, "id" not in value)

@@ -70,7 +70,7 @@ class OpenJournal(JournalCommand, frozen=True):
                 return [f.JournalMoved(place, worktree)] if place and not is_there else []
             named = journal.project_name or "not named"
             raise parts.refuse(
-                "project_name", f"the journal is already open with the project {named}"
+                "project_name", f"the journal is already open for project {named}"
             )
         began = self.created_at or at
         return [f.JournalOpened(began, name, worktree=worktree, place=place or f.PLACE)]

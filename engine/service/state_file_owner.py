@@ -88,7 +88,7 @@ def free_place(service: Service, sprint: Sprint, place: Place) -> None:
         # An existing sprint already has a path, so another folder cannot be chosen.
         free = f"run `sprintlog sprint complete --sprint {other.sprint_id}` to release it"
         raise RefusedError(
-            f"{place.path} is the file of sprint {other.sprint_id}, which is not finished",
+            f"{place.path} belongs to sprint {other.sprint_id}, which is not finished",
             hint=free if sprint.exists else own,
             file=place.path,
             sprint=other.sprint_id,

@@ -37,8 +37,8 @@ def _kill_at(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
 
     for name in CALLS:
         monkeypatch.setattr(os, name, killing(name, getattr(os, name)))
-    for name in ("exchange", "put"):
-        monkeypatch.setattr(placement, name, killing(name, getattr(placement, name)))
+    for module, name in ((placement, "exchange"), (one_file, "put")):
+        monkeypatch.setattr(module, name, killing(name, getattr(module, name)))
 
 
 @pytest.mark.parametrize("edited", [None, b"an edit", b"first ch"])

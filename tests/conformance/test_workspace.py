@@ -212,7 +212,7 @@ def test_place_is_decided_by_one_reading(
         read.clear()
         return [SprintCompiled(DOCUMENT, place)]
 
-    with pytest.raises(RefusedError, match="is the file of sprint other"):
+    with pytest.raises(RefusedError, match="belongs to sprint other"):
         workspace.handle_with("third", decide)
     assert read == ["auth", "other"]
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from sprintlog import extensions
 from sprintlog.cli.importers import markdown, orchestrator, ralph_loop, task_lists
 from sprintlog.cli.importers.aiwg_loop import LoopIteration
 from sprintlog.cli.intake import foreign_files
@@ -35,7 +36,7 @@ def more(read: Callable[..., Any]) -> Callable[..., Any]:
 DEFECTS = {
     "aider": (markdown, "_count", more(markdown._count)),
     "aiwg": (LoopIteration, "took", more(LoopIteration.took)),
-    "checklist": (markdown, "checkboxes", done),
+    "checklist": (extensions, "checkboxes", done),
     "gsd": (markdown, "_number", more(markdown._number)),
     "orchestrator": (orchestrator, "FAILED", "completed"),
     "prd": (task_lists, "PENDING", "completed"),

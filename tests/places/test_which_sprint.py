@@ -122,7 +122,7 @@ def test_two_trees_have_the_same_place(trees: dict[str, Workspace]) -> None:
     main, one, _ = trees.values()
     create(main, "a", folder="x")
     create(one, "b", folder="x")
-    with pytest.raises(RefusedError, match="is the file of sprint b"):
+    with pytest.raises(RefusedError, match="belongs to sprint b"):
         create(one, "c", folder="x")
 
 

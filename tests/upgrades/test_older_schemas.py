@@ -68,7 +68,7 @@ def test_the_first_record_brings_an_older_log_to_today(older: Path, done: Any) -
     """The first append applies the pending migrations and reports this once."""
     first = done("note", "hello", "--sprint", "auth")
     assert first.err.count("older versions of sprintlog refuse") == 1
-    assert f"schema {len(MIGRATIONS)} now" in first.err
+    assert f"now has schema {len(MIGRATIONS)}" in first.err
     assert "schema" not in done("note", "again", "--sprint", "auth").err
     assert done("verify").code == 0
     with closing(sqlite3.connect(older)) as log:

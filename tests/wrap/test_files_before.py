@@ -182,4 +182,4 @@ def test_a_running_measure_is_shown_and_protected(wrap: Wrap, tmp_path: Path) ->
     measure = f"{ours} status > a; {ours} rollback iter:1 --files --yes 2> b; echo 1/1"
     wrap("--snapshot", "--measure", measure, "--", "touch", "made")
     assert "at work: the measure of iteration 1, since" in (tmp_path / "a").read_text()
-    assert "an agent is at work in this tree" in (tmp_path / "b").read_text()
+    assert "an agent is working in this work tree" in (tmp_path / "b").read_text()

@@ -277,7 +277,7 @@ def _begun(sprint: Sprint, number: int | None) -> tuple[int, int]:
         raise NotFoundError(
             "there is no iteration to measure: none was started",
             hint="use `sprintlog iteration start` to start one; `iteration baseline` "
-            "requires none",
+            "does not need one",
         )
     starts = newest_first(sprint.knowledge.starts)
     began = next((at for n, at in starts if n == given), None)

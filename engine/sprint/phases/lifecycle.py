@@ -198,8 +198,8 @@ def _check_goal_is_over(sprint: Sprint, event: f.SprintCompleted) -> None:
     if is_open and not event.abandons_goal:
         raise RefusedError(
             f"sprint {sprint.id} has a goal that has not been reached",
-            hint="use `sprintlog goal complete` if it is reached, or `sprintlog sprint "
-            "complete --abandon-goal --reason TEXT` to abandon it",
+            hint="use `sprintlog goal complete` if the goal has been reached, or "
+            "`sprintlog sprint complete --abandon-goal --reason TEXT` to abandon it",
             command="complete",
         )
 

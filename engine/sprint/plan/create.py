@@ -230,7 +230,7 @@ def check_id(identity: object, *, field: str) -> None:
     """Raise `RefusedError` unless a value is a valid id: 1 to 128 printable characters."""
     problem = None
     if not isinstance(identity, str) or not identity:
-        problem = "is missing or not text"
+        problem = "is missing or not a string"
     elif len(identity) > ID_CHARS_MAX:
         problem = f"is longer than {ID_CHARS_MAX} characters"
     elif not identity.isprintable():

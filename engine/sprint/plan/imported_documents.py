@@ -301,7 +301,7 @@ def _phase(task: object, name: str, where: str, current: object) -> Data:
         raise _unread(where, "must be a task or its id")
     identity, status = given.get("id"), given.get("status", LISTS[name])
     if not isinstance(identity, str) or not identity:
-        raise _unread(f"{where}.id", "is missing or not text")
+        raise _unread(f"{where}.id", "is missing or not a string")
     if status not in _MAY_SAY[name]:
         raise _unread(f"{where}.status", f"{status!r} is in the list {name!r}")
     if status == PENDING and current == identity:

@@ -69,7 +69,7 @@ def test_explains_a_line_of_the_state_file_as_its_field(
     file.write_text(file.read_text().replace("setup", "build", 1))
     number = file.read_text()[: file.read_text().index("build")].count("\n") + 1
     for edited in (number, 10_000):
-        assert "is not in the recorded file" in run("why", f"PROGRESS.yaml:{edited}").err
+        assert f"has no line {edited}" in run("why", f"PROGRESS.yaml:{edited}").err
 
 
 @pytest.mark.parametrize(

@@ -151,5 +151,9 @@ def test_says_how_the_files_differ(folder: Path, done: Run) -> None:
     for points in (("iter:1", "iter:2"), ("iter:1",), ()):
         found = done("diff", *points)
         assert found.out == "changed  a\n"
-        assert done(*shlex.split(found.err.split("`")[1])[1:]).out.startswith("stats.")
+        lines, fields = (shlex.split(x)[1:] for x in found.err.split("`")[1::2])
+        assert done(*lines).out.endswith(
+            "-one\n\\ No newline at end of file\n+two\n\\ No newline at end of file\n"
+        )
+        assert done(*fields).out.startswith("stats.")
     assert "changed  a" not in done("diff", "iter:1", "version:5").out

@@ -69,7 +69,7 @@ def test_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys and values are counted as in YAML; one too many is refused."""
     monkeypatch.setattr(files, "NODES_MAX", 9)
     assert load(b'{"a":1,"b":[1,{"c":2}]}') == {"a": 1, "b": [1, {"c": 2}]}
-    assert problem(b'{"a":1,"b":[1,{"c":2},3]}') == "holds more than 9 keys and values"
+    assert problem(b'{"a":1,"b":[1,{"c":2},3]}') == "contains more than 9 keys and values"
 
 
 @pytest.mark.sampled(1)

@@ -145,7 +145,7 @@ def test_two_sprints_never_share_a_file(sprint: Path, run: Any) -> None:
     """A second sprint in the same folder is refused: each has a separate state file."""
     result = run("sprint", "create", "other", "--plan", "plan.yaml")
     assert result.code == 1
-    assert "is the file of sprint auth" in result.err
+    assert "belongs to sprint auth" in result.err
     assert [row["sprint"] for row in run("sprint", "list", "--json").json] == ["auth"]
 
 

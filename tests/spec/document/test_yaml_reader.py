@@ -231,7 +231,7 @@ def test_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load(data) == {"a": 1, "b": [1, {"c": 2}]}
     error = refusal(data + b"d:\n")
     assert error.fields["line"] == 3
-    assert error.fields["problem"] == "holds more than 9 keys and values"
+    assert error.fields["problem"] == "contains more than 9 keys and values"
 
 
 def test_number_of_directives_is_bounded() -> None:

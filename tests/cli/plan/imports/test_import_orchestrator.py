@@ -132,7 +132,10 @@ def test_the_source_stays_as_it_is(loop: Path, done: Run) -> None:
         (b"", "is empty"),
         (b'{"ts":"2026-06-02T08:00:00Z","type":{"ki', ":1: not a JSON object"),
         (b"\x00\xff\n", ":1: not a JSON object"),
-        (b'{"ts":7,"type":{"kind":"loop_resumed"}}\n', ":1: ts: is missing or not text"),
+        (
+            b'{"ts":7,"type":{"kind":"loop_resumed"}}\n',
+            ":1: ts: is missing or not a string",
+        ),
         (b'{"ts":"today","type":{"kind":"loop_resumed"}}\n', ":1: ts: "),
         (
             b'{"ts":"2026-06-02T08:00:00Z","type":"loop"}\n',
