@@ -27,7 +27,7 @@ _IGNORABLE = frozenset(
 
 
 def opened(root: Path) -> AbstractContextManager[int]:
-    """Open a folder; its own path may contain links."""
+    """Open a folder; the path to it may contain symbolic links."""
     return held_open(root, os.O_RDONLY | os.O_DIRECTORY)
 
 

@@ -80,7 +80,7 @@ class Stamping:
 
 
 class PreparedAppend(NamedTuple):
-    """The validated and stamped events of an append, not yet assigned positions."""
+    """An append's validated and stamped events, which have no positions yet."""
 
     stream: str
     events: Sequence[NewEvent]

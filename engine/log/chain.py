@@ -51,7 +51,7 @@ class ChainProblem(msgspec.Struct, frozen=True):
 
 
 def header(event: RecordedEvent) -> bytes:
-    """Return the header of an event, which its hash covers in addition to its payload."""
+    """Return an event's header, which the event's hash covers along with the payload."""
     return encode_header(_fields(event)[:15])
 
 

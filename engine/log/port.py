@@ -282,10 +282,10 @@ class Checkpoints(Protocol):
 
 
 class Digests(Protocol):
-    """The digests of all contents ever written to each path, with their versions."""
+    """The digests and versions of all content ever written to each path."""
 
     def know(self, path: str, digest: bytes, *, version: int) -> None:
-        """Save a digest, or update its version if it is already known."""
+        """Save a digest with its version, or update the version of a known digest."""
 
     def since(self, path: str, digest: bytes) -> int | None:
         """Return the version for which this content was written; None if it never was."""
@@ -354,7 +354,7 @@ class Log(EventStore, Erasing, Acknowledged, Maintenance, Protocol):
 
     @property
     def digests(self) -> Digests:
-        """Return the digests of written contents."""
+        """Return the digests of written content."""
 
     @property
     def locks(self) -> Locks:

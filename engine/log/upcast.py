@@ -34,7 +34,7 @@ def check_upcasts(today: Mapping[str, int], upcasts: Upcasts) -> None:
 def upcast(
     upcasts: Upcasts, tag: str, shape: dict[str, Any], *, since: int, to: int
 ) -> dict[str, Any]:
-    """Convert a stored shape step by step to the current version, and return it."""
+    """Convert a stored shape step by step to the current version, and return the result."""
     for version in range(since, to):
         shape = upcasts[tag, version](shape)
     return shape

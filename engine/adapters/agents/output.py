@@ -1,9 +1,9 @@
 """Reads the output of an agent's command: the answer and the activity.
 
-Output is attributed to an agent if the last line, at least half of the lines, or a line
-with figures is in the agent's format, because a script may print additional text. The
-output may also be a single JSON object or list. Everything else is plain text. Unrecognized
-lines are counted and ignored.
+A script may print additional text, so output is attributed to an agent if the last line, at
+least half of the lines, or a line with figures is in the agent's format. The output may
+also be a single JSON object or list. Everything else is plain text. Unrecognized lines are
+counted and ignored.
 """
 
 import re
@@ -62,7 +62,7 @@ Read = Callable[[Any], Items | None]
 
 
 class _Reading:
-    """Recognized messages in the output; if the agent is known, only its messages."""
+    """The recognized messages in the output; if the agent is known, only its messages."""
 
     def __init__(self, agent: str | None, also: Also | None, read: Read | None) -> None:
         self._agent = agent

@@ -128,9 +128,9 @@ def repository_state(
 ) -> RepositoryState | None:
     """Return the state of the repository that contains a folder.
 
-    Return None if there is no repository or git is not installed. Changes to the files and
-    folders that `but` returns, relative to the folder, are ignored; `but` is called only if
-    there is a repository.
+    Return None if there is no repository or git is not installed. `but` returns files and
+    folders, relative to the folder, whose changes are ignored; it is called only if there
+    is a repository.
     """
     repository = repository_around(folder)
     if repository is None:

@@ -247,7 +247,7 @@ class AgentFile(msgspec.Struct, frozen=True):
 
 
 class JsonForm(AgentFile, frozen=True):
-    """A JSON file with sprintlog's content in the object under a certain key."""
+    """A JSON file with sprintlog's content in the object under a given key."""
 
     key: str = ""
     begins: Mapping[str, Any] = {}

@@ -1,7 +1,7 @@
 """The content that `sprintlog hooks install` adds to each agent's configuration file.
 
 Only events that report past actions are used, never events that wait for permission before
-a tool runs: sprintlog would slow the tool down or stop it.
+a tool runs: with these, sprintlog could slow the tool down or stop it.
 """
 
 import re

@@ -129,7 +129,7 @@ def _exit_code(message: v.Data, gave: object, agent: str, tool: str) -> int | No
 
 
 def _worked(agent: str, tool: str, gave: object, code: int | None) -> bool | None:
-    """Return whether a call that was not reported as failed succeeded.
+    """Return whether a call succeeded, given that it was not reported as failed.
 
     Most agents report a failed command as a success, so the result is unknown without an
     exit code.

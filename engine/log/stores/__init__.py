@@ -44,7 +44,7 @@ def create_log(
     wait: Wait = WAIT,
     beside: "Path | None" = None,
 ) -> Log:
-    """Create an empty log at an address; raise `RefusedError` if one exists.
+    """Create an empty log at an address; raise `RefusedError` if a log exists there.
 
     `beside` is this machine's folder for local files if the log is on a server.
     """

@@ -140,7 +140,7 @@ class FileLocks:
 
 
 class MemoryLocks:
-    """Named locks within one process; a held lock is refused without waiting."""
+    """Named locks within one process; acquiring a held lock fails without waiting."""
 
     def __init__(self, wait: Wait) -> None:
         self.wait = wait

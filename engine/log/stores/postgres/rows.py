@@ -136,7 +136,7 @@ TAKE = call_of(
 
 
 def bounds(expect: Expected) -> tuple[int, int]:
-    """Return the minimum and maximum versions that the stream may have."""
+    """Return the lowest and highest version that the stream may have."""
     if isinstance(expect, Expect):
         least = 1 if expect is Expect.EXISTS else 0
         return least, 0 if expect is Expect.NONE else _VERSION_MAX
@@ -144,7 +144,7 @@ def bounds(expect: Expected) -> tuple[int, int]:
 
 
 def event_values(prepared: PreparedAppend, index: int = 0) -> tuple[Any, ...]:
-    """Return the values of one of an append's events, by default the first."""
+    """Return the values of one event in an append, by default the first."""
     new_event, ids = prepared.events[index], prepared.stamps.ids
     return (
         *(ids[index], new_event.type, new_event.schema_version, new_event.at),

@@ -225,7 +225,7 @@ def waited_for(known: list[tuple[str, str]]) -> list[str]:
 
 
 def unwaited(known: list[tuple[str, str]]) -> str | None:
-    """Return the risk from asynchronous standbys, or None.
+    """Return the risk posed by asynchronous standbys, or None.
 
     The result is also None if the role cannot see the state of a standby.
     """

@@ -70,7 +70,7 @@ FROM (SELECT 1) AS one LEFT JOIN sprintlog.logs l ON l.name = %b"""
 
 
 class PostgresLog(ServerAppends):
-    """A log in a PostgreSQL database; belongs to the thread and process that opened it.
+    """A log in a PostgreSQL database; it belongs to the thread and process that opened it.
 
     This machine's local data (saved states, digests of its files, locks, the last
     acknowledged head) is stored in the folder `beside`, or in memory if there is no such
@@ -128,7 +128,7 @@ class PostgresLog(ServerAppends):
     ) -> Self:
         """Create a log, and the schema if it is missing; return the open log.
 
-        Raise `RefusedError` if a log with this name exists.
+        Raise `RefusedError` if a log with this name already exists.
         """
         address = parse(url)
         connection = ServerConnection(address, wait=wait, entropy=entropy)
@@ -206,7 +206,7 @@ class PostgresLog(ServerAppends):
         return schema.standbys(self.connection)
 
     def risks(self) -> Iterator[str]:
-        """Yield the risks from the settings of the server and its standbys."""
+        """Yield the risks posed by the settings of the server and its standbys."""
         return schema.risks(self.connection)
 
     def parts(self) -> list[str]:

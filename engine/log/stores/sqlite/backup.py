@@ -35,7 +35,7 @@ def back_up(
     entropy: Entropy,
     check: Callable[[SqliteLog], None],
 ) -> Head:
-    """Copy a log while other processes may append; return the head of the copy.
+    """Copy a log, even while other processes append to it; return the copy's head.
 
     The copy gets its final name only after it has been read back completely and `check` has
     accepted it. Raise `RefusedError` if the file exists, and `UnreadableError` if the copy
@@ -120,7 +120,7 @@ def private_copy(path: Path) -> Iterator[Path]:
     """Yield the path of a temporary copy of a log; raise `OSError` if copying fails.
 
     A concurrent writer can corrupt the copy; compare `files_now` before and after. Do not
-    use it in a process that has the log open: closing a file that was read would release
+    call this in a process that has the log open: closing a file that was read would release
     SQLite's locks on it.
     """
     with TemporaryDirectory(prefix="sprintlog-doctor-") as folder:

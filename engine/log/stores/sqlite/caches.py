@@ -1,6 +1,6 @@
 """Saved states and digests of written files, in the log's database or a local database.
 
-They are caches, which may be deleted at any time.
+Both are caches, which may be deleted at any time.
 """
 
 import sqlite3
@@ -132,14 +132,14 @@ class SqliteCheckpoints:
 
 
 class SqliteDigests:
-    """Digests of written contents by path, with their versions."""
+    """The digests and versions of written content, by path."""
 
     def __init__(self, connection: Connection) -> None:
         self._rows = connection.rows
         self._begin_to_write = connection.begin_to_write
 
     def know(self, path: str, digest: bytes, *, version: int) -> None:
-        """Save a digest, or update its version if it is already known."""
+        """Save a digest with its version, or update the version of a known digest."""
         self._begin_to_write()
         self._rows(
             "INSERT INTO written (path, digest, version) VALUES (?, ?, ?)"

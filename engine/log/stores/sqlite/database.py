@@ -1,4 +1,4 @@
-"""A log's database file: its paths, its opening, and its single connection.
+"""A log's database file: its paths, how it is opened, and its single connection.
 
 The file is not trusted: pragmas and modes are set here. Each statement waits for other
 processes, up to a time limit.
@@ -151,8 +151,9 @@ class Connection:
         """Block other writers until the context exits; commit unless an error occurs.
 
         The transaction is immediate: SQLite rejects a transaction that reads first and
-        writes later if another process has written in between, regardless of the wait. With
-        a rollback journal, readers can delay the commit; the commit can then be repeated.
+        writes later if another process has written in between, regardless of the wait
+        limit. With a rollback journal, readers can delay the commit; the commit can then be
+        repeated.
         """
         self.rows("BEGIN IMMEDIATE")
         try:

@@ -118,9 +118,9 @@ class PageImages:
     def _of_wal(self) -> Iterator[Image]:
         """Yield the frames, each checked against its predecessor.
 
-        SQLite stops at the first damaged frame. Here, the checksum stored in that frame
-        starts the next comparison, so later frames are valid if all frames in their commit
-        are valid.
+        SQLite stops at the first damaged frame. Here, checking continues with the checksum
+        stored in that frame, so later frames are valid if all frames in their commit are
+        valid.
         """
         header = self._bytes(_WAL, 0, _WAL_HEADER)
         order = ">" if header[3:4] and header[3] & 1 else "<"

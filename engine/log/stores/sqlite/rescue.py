@@ -77,8 +77,8 @@ def salvage(
     """Create a log from the intact part of `source`; pass later events to `keep`.
 
     Raise `UnreadableError` if no event is found, and `BusyError` if another process
-    recorded an event in the meantime. Do not use it in a process that has the old log open:
-    closing a file that was read would release SQLite's locks on it.
+    recorded an event in the meantime. Do not call this in a process that has the old log
+    open: closing a file that was read would release SQLite's locks on it.
     """
     before = files_now(source)
     known = HeadFile(head_path(source)).read()
@@ -124,8 +124,8 @@ def salvage(
 def sound_events(rows: PageRows, known: Head | None) -> Iterator[RecordedEvent]:
     """Yield the events from position 1 on, as long as the chain is valid.
 
-    An uncommitted event counts only if it is followed by a certain event: a committed
-    event, or the acknowledged head in the head file.
+    An uncommitted event counts only if it is followed by a committed event or by the
+    acknowledged head in the head file.
     """
     position, previous = 0, GENESIS
     waiting: list[RecordedEvent] = []

@@ -28,10 +28,10 @@ LOOKS_FIRST = 4
 
 
 class SqliteLog(Queries):
-    """A log in a SQLite database; belongs to the thread and process that opened it.
+    """A log in a SQLite database; it belongs to the thread and process that opened it.
 
-    Raise `UnreadableError` for a database that is not a log, or whose end is missing. With
-    `check_head=False`, a log with a missing end is opened for examination.
+    Raise `UnreadableError` for a database that is not a log, and for a log whose end is
+    missing. With `check_head=False`, a log with a missing end is opened for examination.
     """
 
     leases = OwnLeases()
@@ -86,7 +86,7 @@ class SqliteLog(Queries):
     def create(
         cls, path: str | Path, *, clock: Clock, entropy: Entropy, wait: Wait = WAIT
     ) -> Self:
-        """Create a log and return it open; raise `RefusedError` if one already exists."""
+        """Create and open a log; raise `RefusedError` if one already exists."""
         # Imported here: a log is created once.
         from .creation import create_database
 
@@ -104,7 +104,7 @@ class SqliteLog(Queries):
         key: str | None = None,
         key_digest: bytes | None = None,
     ) -> Appended:
-        """Append all events or none (see the port); they are on disk on return."""
+        """Append all events or none (see the port); they are on disk when this returns."""
         self._check_can_record()
         prepared = self._stamping.prepare(
             stream, new_events, expect=expect, key=key, key_digest=key_digest
