@@ -158,7 +158,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.type} {self.name()}".rstrip()
 
     def told(self) -> dict[str, Any]:
-        """Return the subject's kind mapped to its name; empty if callers need no name."""
+        """Return a mapping from the subject's kind to its name, if a name is needed."""
         name = self.name() if self.subject.is_told else ""
         return {self.subject.word: name} if name else {}
 

@@ -291,7 +291,7 @@ class Digests(Protocol):
         """Return the version for which this content was written; None if it never was."""
 
     def written(self, path: str) -> list[tuple[bytes, int]]:
-        """Return the digest and version of each content written to a path, newest first."""
+        """Return the digests and versions of content written to a path, newest first."""
 
     def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
         """Return the newest version written to a path, up to `until`; 0 if there is none.

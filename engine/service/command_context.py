@@ -60,8 +60,8 @@ def last_decision(
     """Return the first version in the append of the latest decision; 0 if there is none.
 
     A decision is an effective decision event that no other event caused, an adopted edit, a
-    completion, or the cause of a stop, such as a failure that blocked the sprint. It
-    includes its complete append. Only versions after `after` are searched.
+    completion, or the cause of a stop, such as a failure that blocked the sprint. The
+    complete append belongs to the decision. Only versions after `after` are searched.
     """
     # The latest decision is searched for backwards along the effective events.
     for start, last in reversed(
@@ -106,9 +106,10 @@ def _begin_of_append(log: Log, sprint: Sprint, version: int) -> int:
 
 
 def _begin_of_gate(log: Log, sprint: Sprint, at: int, cause: str) -> int:
-    """Return the version that started the gate run that caused an append, otherwise `at`.
+    """Return the version at which the gate run behind an append started, or `at`.
 
-    After a rollback to a point within the run, the gate would be running without a process.
+    After a rollback to a version within the run, the gate would be running without a
+    process.
     """
     near = max(at - 1 - EVENTS_LOOKED_AT, 0)
     for event in first_recorded(log, sprint, after=near, until=at - 1):

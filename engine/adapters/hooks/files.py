@@ -150,7 +150,7 @@ class HookFile(NamedTuple):
             raise InvalidInputError("is not UTF-8 text", file=str(self.path)) from error
 
     def _write(self, text: str | None, before: str | None) -> None:
-        """Write or remove the file; raise `RefusedError` if it has changed in between."""
+        """Write or remove the file; raise `RefusedError` if it differs from `before`."""
         folder, _, name = self.below.rpartition("/")
         try:
             self.root.mkdir(parents=True, exist_ok=True)

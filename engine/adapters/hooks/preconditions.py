@@ -24,7 +24,7 @@ class Hindrance(NamedTuple):
 
 
 def hindrances(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
-    """Yield the reasons why an agent may not call a file's hooks, or call them twice."""
+    """Yield the reasons why a file's hooks may not be called, or may be called twice."""
     yield from _program(around)
     if file.what == MCP:
         if says := _OF_TOOLS.get((file.form.agent, file.scope)):

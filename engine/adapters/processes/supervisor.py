@@ -1,13 +1,13 @@
 """Runs a program as a separate process, and ends all processes that the program started.
 
-`supervised.py` starts this process and sends it this source code and the order as one line
-of JSON; the answer is also one line, with a format number. Standard input and output are a
-single socket, which, unlike a pipe, other processes cannot open by its number. Another byte
-requests the end of the program. On Linux, the supervisor is a subreaper and adopts the
-processes that the program leaves or hides, so that none escapes; elsewhere, it ends the
-program's process group. If the other end of the socket is closed, the parent has ended, and
-the supervisor ends all processes: immediately, or as gracefully as ordered. It uses only
-the standard library.
+`supervised.py` starts this process and sends it this source code, followed by the order as
+one line of JSON; the answer is also one line, with a format number. Standard input and
+output are a single socket, which, unlike a pipe, other processes cannot open by its number.
+Another byte requests the end of the program. On Linux, the supervisor is a subreaper and
+adopts the processes that the program leaves or hides, so that none escapes; elsewhere, it
+ends the program's process group. If the other end of the socket is closed, the parent has
+ended, and the supervisor ends all processes, immediately or gracefully, as ordered. This
+module uses only the standard library.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Coverage reports: LCOV, coverage.py's JSON, Cobertura, Clover and JaCoCo.
 
-Supported are LCOV files from lcov, coverage.py, istanbul, vitest and cargo-llvm-cov,
-Cobertura XML from coverage.py, istanbul, vitest and gcovr, and the JSON output of
-`coverage json` in versions 5 to 7. Clover and JaCoCo reports contain the totals.
+The supported reports are LCOV files from lcov, coverage.py, istanbul, vitest and
+cargo-llvm-cov, Cobertura XML from coverage.py, istanbul, vitest and gcovr, and the JSON
+output of `coverage json` in versions 5 to 7. Clover and JaCoCo reports contain the totals.
 """
 
 import re

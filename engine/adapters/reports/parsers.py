@@ -86,7 +86,7 @@ def _key_there_twice(content: bytes) -> str | None:
 
 
 def _where(message: str) -> tuple[str, str | None]:
-    """Split a msgspec message into the message itself and the path in it."""
+    """Split a msgspec error message into its text and the path it contains."""
     found = _PATH.fullmatch(message)
     if found is None:
         return message, None

@@ -120,7 +120,7 @@ def lines_found(
 ) -> Found:
     """Return the line coverage for the named source files, as counted in a report.
 
-    By default, the percentage is computed; there is none without lines.
+    By default, the percentage is computed; if there are no lines, it is absent.
     """
     if covered > total or total > COUNT_MAX:
         raise report.bad("more lines are covered than exist", field=field)

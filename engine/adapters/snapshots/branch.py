@@ -110,9 +110,10 @@ def make_branch(
 ) -> tuple[str, list[LeftOut]]:
     """Create a branch whose newest commit contains a snapshot's files.
 
-    Return that commit, and the paths that differ from the snapshot. Its parent is the
-    checked-out commit, if any, whose entries are used for paths that the snapshot omitted
-    and for `own` paths. Raise `RefusedError` for an invalid name or without a repository.
+    Return that commit, and the paths that differ from the snapshot. The commit's parent is
+    the checked-out commit, if any, whose entries are used for paths that the snapshot
+    omitted and for `own` paths. Raise `RefusedError` if the name is invalid or there is no
+    repository.
     """
     directory = git_directory(root / ".git")
     if directory is None:
@@ -176,7 +177,7 @@ def _tree_of(store: Store, commit: str) -> str:
 
 
 def _head(theirs: Git) -> str:
-    """Return the commit that is checked out, or an empty string without a commit."""
+    """Return the commit that is checked out, or an empty string if there is none."""
     try:
         return theirs.run("rev-parse", "--verify", "-q", "HEAD^{commit}").decode().strip()
     except GitError:

@@ -1,7 +1,7 @@
 """Reads a repository's objects, and verifies them against their ids.
 
-Git does not verify most of the objects that it reads, so a flipped bit on the disk would
-change a user's file.
+Git does not verify most of the objects that it reads, so a flipped bit on the disk could
+change a user's file unnoticed.
 """
 
 import subprocess

@@ -39,7 +39,7 @@ def unzipped(content: bytes) -> bytes:
 
 
 def without(content: bytes, change: Callable[[bytes], bytes]) -> bytes:
-    """Return a file's bytes after a change, which also applies to gzipped content."""
+    """Return a file's bytes with a change applied, even within gzipped content."""
     inner = unzipped(content)
     changed = change(inner)
     if changed != inner:

@@ -32,7 +32,7 @@ class HeadFile:
         self._descriptor: int | None = None
 
     def write(self, head: Head) -> None:
-        """Replace the stored head in one write; ignore errors, as the event is durable."""
+        """Replace the stored head in one write; ignore errors: the event is durable."""
         record = _MARK + head.position.to_bytes(8) + head.hash
         try:
             if self._descriptor is None:

@@ -29,10 +29,10 @@ class OldSession(NamedTuple):
 
 
 def old_sessions(log: Log, before: str) -> Iterator[OldSession]:
-    """Yield the sessions without events since the given time that contain erasable text.
+    """Yield the sessions with erasable text and no events since the given time.
 
-    It does not matter whether a session ended, because the end of a killed agent is never
-    reported. The age of a resumed session is the age of its newest event.
+    It does not matter whether a session has ended, because the end of a killed agent is
+    never reported. The age of a resumed session is the age of its newest event.
     """
     moment = parse(before)
     for name, version in sessions(log).items():
@@ -75,7 +75,7 @@ def sessions(log: Log) -> dict[str, int]:
 def choose_session(log: Log, named: str) -> str:
     """Return the stream of a session, given its name, its id, or a prefix of either.
 
-    Raise `NotFoundError` if no session matches, `RefusedError` if several do.
+    Raise `NotFoundError` if no session matches, and `RefusedError` if several do.
     """
     known = sessions(log)
     wanted = named.removeprefix("session/")

@@ -38,7 +38,7 @@ _TRIES = 50
 
 
 class OneRun(NamedTuple):
-    """The run of an agent's command whose calls are compared."""
+    """A run of an agent's command; only the calls in this run are compared."""
 
     work: str
     """The run's correlation id."""
@@ -66,7 +66,7 @@ def own_transcript(
     """Return the path of a transcript named by a hook, if it is in the agent's own folder.
 
     Relative paths start at the work tree's `root`. Hook input is untrusted: a file
-    elsewhere, or one reached through a link, is refused.
+    elsewhere, or one reached through a link, is rejected.
     """
     if not said:
         raise NotFoundError("no hook reported a transcript of this session", hint=_HOW)

@@ -189,7 +189,7 @@ class ServerAppends(ServerQueries):
     def _next(
         self, own: stores.RecordedEvent, wanted: stores.PreparedAppend
     ) -> stores.Appended:
-        """Append directly after this writer's last event; queue if another has appended."""
+        """Append directly after this writer's last event, or queue after other writers."""
         values = (
             *(self._log, own.position, own.hash, self._patience, own.stream, own.version),
             *(wanted.key, wanted.key_digest, wanted.stamps.recorded_at),

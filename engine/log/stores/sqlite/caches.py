@@ -56,7 +56,7 @@ class SqliteCheckpoints:
         return state if isinstance(state, bytes) else None
 
     def _large(self, key: tuple[str, int, int]) -> bytes | None:
-        """Return a large state, read incrementally: reading it as a column copies it twice.
+        """Return a large state, read incrementally: a column read would copy it twice.
 
         Return None if it has since been deleted, is locked, or is in an older table.
         """
@@ -155,7 +155,7 @@ class SqliteDigests:
         return rows[0][0] if rows else None
 
     def written(self, path: str) -> list[tuple[bytes, int]]:
-        """Return the digest and version of each content written to a path, newest first."""
+        """Return the digests and versions of content written to a path, newest first."""
         return self._rows(
             "SELECT digest, version FROM written WHERE path = ? ORDER BY version DESC",
             (path,),

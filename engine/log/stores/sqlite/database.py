@@ -132,7 +132,7 @@ class Connection:
         self.wait.say(f"{self.path} {done}")
 
     def doubt(self) -> None:
-        """After a failed statement, request a check of the locks before the next one."""
+        """After a failed statement, have the locks checked before the next statement."""
         self._doubted = True
 
     @contextmanager
