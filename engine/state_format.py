@@ -58,7 +58,7 @@ class PartsDecoder(Generic[Saved]):
 def shape_of(*saved: type[msgspec.Struct], meaning: int) -> int:
     """Return a number that changes whenever the shape of the structs changes.
 
-    The number depends on the structs' fields, in order, with types and defaults, and on all
+    The number depends on the order, types and defaults of the structs' fields, and on all
     nested structs. `meaning` represents changes that the fields do not show.
     """
     lines = [str(meaning)]

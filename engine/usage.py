@@ -104,7 +104,7 @@ def known_sum(usages: Iterable[Usage]) -> Usage:
 
 
 def summed(calls: Iterable[Usage]) -> Usage:
-    """Return the sum of the calls; a figure missing from some calls is a lower bound.
+    """Return the sum of the calls; a figure that some calls lack becomes a lower bound.
 
     Aborted calls are included; their zeros mean that the figures are unknown.
     """

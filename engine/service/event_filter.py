@@ -143,7 +143,7 @@ def _place(
 def _in_session(
     workspace: ServiceWorkspace, stream: str, point: Point, *, is_first: bool
 ) -> int:
-    """Return the version of a session at a point; sessions have no iterations."""
+    """Return a session's version as of a point; sessions have no iterations."""
     if point.form == "version":
         return point.number
     if point.form != "position":
@@ -179,7 +179,7 @@ def _read(
 
 
 def between(log: Log, stream: str | None, first: int, last: int) -> Iterator[RecordedEvent]:
-    """Yield the events of a stream or of the whole log in a range, including its ends."""
+    """Yield the events of a stream or of the whole log in an inclusive range."""
     if stream is None:
         return log.read(after=first - 1, until=last)
     return log.read_stream(stream, after=first - 1, until=last)

@@ -40,7 +40,7 @@ def fork(
 
     Repeating a fork has no effect, and an interrupted fork is continued. Nothing is
     recorded if `is_dry` is true. Raise `RefusedError` if a different sprint has the name,
-    or if the version is inside an append.
+    or if the version is in the middle of an append.
     """
     check_sprint_id(name, field="NAME")
     source = sprint_stream(source_id)
@@ -115,7 +115,7 @@ def _payload(
 def _check_free(
     workspace: ServiceWorkspace, name: str, wanted: list[NewEvent], created: ForkCreated
 ) -> int:
-    """Return how many events of the fork exist; refuse if the name is another sprint's."""
+    """Return how many events of the fork exist; refuse if another sprint has the name."""
     stream = sprint_stream(name)
     version = 0
     for recorded, draft_ in zip(

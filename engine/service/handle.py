@@ -112,7 +112,7 @@ def _decide(
 ) -> tuple[list[NewEvent], list[Event]]:
     """Return the events to append, and the same events as readers will decode them.
 
-    Unreadable events are refused.
+    Unreadable events are rejected.
     """
     try:
         for check in middlewares.before:
@@ -224,7 +224,7 @@ def _adopted(service: Service, sprint_id: str, refreshed: Refreshed) -> Refreshe
 
 
 def catch_up(service: Service, *, is_failing: bool) -> Iterator[str]:
-    """Update the state files of streams whose events they do not contain yet.
+    """Update the state files that do not contain all events of their streams yet.
 
     Yield the problems. With `is_failing`, errors are also yielded instead of raised,
     because the error that is already being raised is more important.

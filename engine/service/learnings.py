@@ -27,7 +27,7 @@ def keep_learnings(
 
     This happens before the run is recorded. If the process is killed in between, the
     learnings are reported again; learnings that the journal already contains, retired or
-    not, are skipped. An agent's answer never opens a journal. Refused learnings remain in
+    not, are skipped. An agent's answer never opens a journal. Rejected learnings remain in
     the result.
     """
     if said is None or not said.learnings or not journal_is_open(workspace):

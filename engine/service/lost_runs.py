@@ -54,7 +54,7 @@ def record_lost(service: Service, sprint: Sprint, *, holds_lock: bool = False) -
 
 
 def spent_until(service: Service, sprint: Sprint, now: str) -> str:
-    """Return the time up to which the latest run counts: now, or its last event if lost."""
+    """Return until when the latest run counts: now, or its last event if it is lost."""
     started = sprint.knowledge.loops.open
     if started is None or (
         seen_from_here(service.location.folder, sprint.id, started) != GONE

@@ -158,11 +158,11 @@ def check_worktree(action: Handling[Sprint], events: list[Event]) -> list[Event]
 
 
 def take_over(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Transfer the requests deferred to the next sprint to a sprint that starts.
+    """When a sprint starts, transfer to it the requests deferred to the next sprint.
 
-    Each is a separate append under its own key, before the start itself. Each request is
-    therefore transferred exactly once, even if several sprints start at the same time or a
-    process is killed.
+    Each transfer is a separate append under its own key, before the start itself. Each
+    request is therefore transferred exactly once, even if several sprints start at the same
+    time or a process is killed.
     """
     # Imported here: a sprint starts only once.
     from ..sprint.queue.requests import TakeOverRequest

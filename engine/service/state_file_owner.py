@@ -104,11 +104,11 @@ def free_place(service: Service, sprint: Sprint, place: Place) -> None:
 def choose(service: Service, sprint_id: str | None) -> str:
     """Return the sprint that a command refers to: the named sprint, or one found here.
 
-    By default, this is the only unfinished sprint; if all sprints are finished, the latest
-    sprint. Among several unfinished sprints, the current folder decides: the sprint is
-    chosen whose file is in that folder, or in the nearest folder above it. Raise
-    `NotFoundError` if there is no sprint, and `RefusedError` listing the sprints if the
-    choice is ambiguous.
+    By default, this is the only unfinished sprint, or the latest sprint if all are
+    finished. If several sprints are unfinished, it is the sprint whose file is in the
+    current folder or, failing that, in the nearest folder above it. Raise `NotFoundError`
+    if there is no sprint, and `RefusedError` listing the sprints if the choice is
+    ambiguous.
     """
     if sprint_id is not None:
         if not service.log.version(sprint_stream(sprint_id)):
@@ -187,7 +187,7 @@ def _of_others(service: Service, sprints: Collection[str]) -> NotFoundError:
 
 
 def _nearest(service: Service, names: list[str], here: tuple[str, ...]) -> list[str]:
-    """Return the sprints whose file is in the given folder, or the nearest folder above.
+    """Return the sprints whose file is in the given folder or the nearest one above it.
 
     A finished sprint whose path now belongs to another sprint is excluded.
     """

@@ -132,7 +132,7 @@ class ServiceWorkspace:
         """Create a workspace with an in-memory log, for tests and notebooks.
 
         State files are written below `root`, and edited files are stored in a log folder in
-        it. Raise `RefusedError` if a log exists there.
+        `root`. Raise `RefusedError` if a log exists there.
         """
         location = Location(root / locations.HIDDEN, root, "")
         locations.make_folder(location)
@@ -154,10 +154,10 @@ class ServiceWorkspace:
     ) -> Self:
         """Open the nearest log, searching upwards; raise `NotFoundError` if there is none.
 
-        A log that another user or a `git pull` may have placed there is refused, unless the
-        file `safe` lists it. With `check_head=False`, a log whose end is lost can be opened
-        to examine the damage. `wait` sets how long to wait for other processes, and how to
-        report this.
+        A log that another user or a `git pull` may have placed there is rejected, unless
+        the file `safe` lists it. With `check_head=False`, a log whose end is lost can be
+        opened to examine the damage. `wait` sets how long to wait for other processes, and
+        how to report this.
         """
         if address is None:
             location = locations.find(start, folder=folder)
@@ -371,7 +371,7 @@ class ServiceWorkspace:
         return self.journals.current(JOURNAL)
 
     def document(self, *, at: str | None = None) -> "JournalDocument":
-        """Return the journal with its texts at a point; an empty journal if there is none.
+        """Return the journal and its texts as of a point; it is empty if there is none.
 
         An empty journal has version 0 and the current time as its creation time (JRN-010).
         Raise `NotFoundError` for a point before the journal was opened.
@@ -386,7 +386,7 @@ class ServiceWorkspace:
         return JournalDocument(created_at=self.now(), schema="1.0")
 
     def version_at(self, sprint_id: str | None, at: str) -> int:
-        """Return the version of a sprint at a point, or the journal's version for None."""
+        """Return a sprint's version as of a point, or the journal's version for None."""
         from .streams.points import parse_point, version_at
 
         head = self.journal() if sprint_id is None else self.sprint(sprint_id)

@@ -68,7 +68,7 @@ class MeasurementOrder(NamedTuple):
 
     @property
     def printing(self) -> Sequence[str]:
-        """Return the commands whose last output line is read: all without given reports."""
+        """Return the commands whose last output line is read: all if no report is given."""
         return () if self.reports or self.sources else self.runs
 
 

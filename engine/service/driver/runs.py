@@ -86,8 +86,8 @@ def warn_of_budgets(driver: Driver) -> None:
 def check_cost_is_known(sprint: Sprint, means: RunSettings) -> None:
     """Raise `RefusedError` for a cost budget if the agent's cost cannot be determined.
 
-    Some agents are known to report their cost or not to; for other commands, the last run
-    shows whether they do.
+    For some agents, it is known whether they report their cost; for other commands, the
+    last run shows whether they do.
     """
     loops = sprint.knowledge.loops
     limits = (means.budgets.cost_usd, loops.budgets.cost_usd)

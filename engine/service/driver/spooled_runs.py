@@ -1,7 +1,7 @@
 """Runs that could not be recorded: a newer version wrote the log, or the log was moved.
 
-Each is stored in a file next to the log, with secrets masked. The first `wrap` that can
-read the log records it as an iteration, under its original idempotency key.
+Each run is stored in a file next to the log, with secrets masked. The first `wrap` that can
+read the log records the run as an iteration, under its original idempotency key.
 """
 
 from collections.abc import Mapping

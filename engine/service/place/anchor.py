@@ -38,7 +38,7 @@ def follow(workspace: MovableLog) -> None:
     """Connect a workspace to its log at the log's current location.
 
     The first call opens the folders, and later calls find them again if they were moved.
-    Raise `LostLogError` if the log was deleted, `MovedLogError` if it was moved to an
+    Raise `LostLogError` if the log was deleted, and `MovedLogError` if it was moved to an
     unknown location.
     """
     if workspace.anchor is None:

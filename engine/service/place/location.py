@@ -143,7 +143,7 @@ def find(start: Path, *, folder: str | None = None) -> Location:
 
     The search ends at the root of the first repository. A log in HOME or `/` is used for
     that folder alone. `folder` (SPRINTLOG_DIR) names the log's folder directly. Raise
-    `NotFoundError` if there is no log, `RefusedError` if a work tree has two.
+    `NotFoundError` if there is no log, and `RefusedError` if a work tree has two.
     """
     if folder:
         return _named(Path(folder).absolute(), start)
@@ -298,7 +298,7 @@ def _named(folder: Path, start: Path, *, must_exist: bool = True) -> Location:
 
 
 def _may_write(folder: Path) -> bool:
-    """Return whether a folder is writable, by creating a file in it.
+    """Try to create a file in a folder; return whether the folder is writable.
 
     Permission bits do not reflect read-only mounts or sandboxes.
     """

@@ -1,7 +1,7 @@
 """The identity of a work tree: a random id in a file in its private git directory.
 
-The file also contains its own inode, so that a copy of the file is detected, and the work
-tree's host and path for display. A work tree outside git has the file in its log's folder.
+The file also contains its own inode, which reveals copies of the file, and, for display,
+the work tree's host and path. A work tree outside git has the file in its log's folder.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Trust in logs: a log that another user could have placed there is refused.
+"""Trust in logs: a log that another user may have put in place is rejected.
 
 Like a program, a log determines which files are written and which scripts run. Exceptions
 are listed in the user's own list of safe folders, which no work tree can change.

@@ -143,7 +143,7 @@ class SavedStates(Generic[State]):
         live: Sequence[VersionRange] | None = None,
         among: Collection[int] | None = None,
     ) -> State | None:
-        """Return the newest readable state up to a version and on the path `live`.
+        """Return the newest readable state on the path `live`, up to a version.
 
         With `among`, only these versions are considered.
         """

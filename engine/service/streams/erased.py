@@ -1,4 +1,4 @@
-"""Missing payloads: erased, with an event that records it, or damaged."""
+"""Missing payloads, which are either damaged or erased; an event records each erasure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -53,7 +53,7 @@ def still_said(log: EventStore) -> int:
 
 
 def unsaid(rows: Sequence[Row], erasures: Erasures) -> Iterator[tuple[str, str]]:
-    """Yield the location and the problem of each missing payload without an erasure."""
+    """Yield the location and problem of each missing payload that no erasure explains."""
     # This checks every event in a log, and usually nothing is missing: avoid a Python loop.
     if all(map(_salt_of, rows)) and all(map(_payload_of, rows)):
         return

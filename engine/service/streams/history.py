@@ -56,7 +56,7 @@ def walk(
     """Yield the events after a state, each with the sprint after it.
 
     The given sprint is modified. `rollbacks` contains the (version, target) pairs of the
-    rollbacks among the events. If a target precedes the state, unless it is 0, `at_version`
+    rollbacks among the events. If a target other than 0 precedes the state, `at_version`
     returns the sprint after the rollback. Events that `is_seen` rejects, except rollbacks
     and their targets, are only folded, in batches.
     """

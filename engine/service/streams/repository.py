@@ -77,7 +77,7 @@ class Repository(Generic[State]):
     def take(
         self, state: State, recorded_events: list[RecordedEvent], events: list[Event]
     ) -> State:
-        """Return a state after newly appended events, without reading them again.
+        """Return a state updated with newly appended events, without reading them again.
 
         `events` contains the same events, decoded.
         """

@@ -118,7 +118,7 @@ def measurements(workspace: Service, sprint: Sprint) -> Iterator[WithReports]:
 
 
 class OldReports(NamedTuple):
-    """Report copies that can be deleted."""
+    """Copies of reports that can be deleted."""
 
     names: tuple[str, ...]
     bytes: int
@@ -127,7 +127,7 @@ class OldReports(NamedTuple):
 def old_reports(
     workspace: Service, sprint_id: str, *, keep: int, until: int | None = None
 ) -> OldReports:
-    """Return the report copies that are no longer required.
+    """Return the copies of reports that are no longer required.
 
     Copies are retained for the newest measurements, the baseline, the best and the selected
     iteration, the target of a rollback, and all other sprints. With `until`, only copies of
@@ -154,7 +154,7 @@ def old_reports(
 
 
 def remove_reports(workspace: Service, old: OldReports) -> None:
-    """Delete report copies; their digests remain recorded."""
+    """Delete copies of reports; their digests remain recorded."""
     with workspace.log.locks.hold(LOCK):
         for name in old.names:
             Path(workspace.location.folder / FOLDER / name).unlink(missing_ok=True)

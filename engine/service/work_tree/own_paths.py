@@ -1,4 +1,4 @@
-"""The paths in a work tree that belong to sprintlog: not agents' work, and never restored.
+"""Sprintlog's own paths in a work tree, which are not agents' work and never restored.
 
 State files are derived from the log, so no snapshot contains them. PROGRESS.yaml refers to
 the output of hooks, even after a rollback, and that output cannot be generated again.

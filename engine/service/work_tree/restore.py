@@ -81,7 +81,8 @@ def into_branch(
 ) -> tuple[str | None, PlacementPlan]:
     """Create a git branch from a snapshot's files, unless `is_dry` is true.
 
-    Return its commit, and the paths that differ between the branch and the snapshot.
+    Return the branch's commit, and the paths that differ between the branch and the
+    snapshot.
     """
     snapshot, wanted = _whole(workspace, store, held.snapshot)
     if is_dry:
@@ -251,8 +252,8 @@ def finish_restores(workspace: Service, sprint: Sprint) -> tuple[int, str | None
 def give_up(workspace: Service, sprint_id: str, *, actor: str) -> list[Restored]:
     """Abandon interrupted restores: undo their changes, newest restore first.
 
-    A state that was rolled back with a restore is also recovered, unless more was recorded
-    since.
+    If a restore also rolled back the state, that is undone too, unless more has been
+    recorded since.
     """
     done, store = [], store_of(workspace)
     with store.lock():

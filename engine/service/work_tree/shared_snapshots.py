@@ -1,4 +1,4 @@
-"""Snapshots shared between machines: pushed once recorded, fetched when missing.
+"""Snapshots shared between machines: pushed when recorded, fetched when missing.
 
 The log is written first, so everything that is pushed is recorded. An unreachable remote is
 not an error: the missing snapshots are pushed with the next snapshot.

@@ -201,7 +201,8 @@ def shown(path: str) -> str:
 def find_snapshot(workspace: Service, sprint: Sprint, point: str) -> HeldSnapshot:
     """Return the snapshot that `iter:N`, `start`, `best` or `snapshot:ID` refers to.
 
-    Raise `InvalidInputError` for any other format, `NotFoundError` if there is no snapshot.
+    Raise `InvalidInputError` for any other format, and `NotFoundError` if there is no
+    snapshot.
     """
     form, _, name = point.partition(":")
     if not name and form.isdigit():
