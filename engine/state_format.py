@@ -58,8 +58,8 @@ class PartsDecoder(Generic[Saved]):
 def shape_of(*saved: type[msgspec.Struct], meaning: int) -> int:
     """Return a number that changes whenever the shape of the structs changes.
 
-    The number depends on the order, types and defaults of the structs' fields, and on all
-    nested structs. `meaning` represents changes that the fields do not show.
+    The number depends on the structs' fields (in order, with their types and defaults) and
+    on all nested structs. `meaning` represents changes that the fields do not show.
     """
     lines = [str(meaning)]
     structs = [*dict.fromkeys(saved)]

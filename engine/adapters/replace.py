@@ -61,8 +61,8 @@ class FileStatus(msgspec.Struct, frozen=True):
 def read_file(spot: FilePlace, *, at_most: int | None = None, like: bytes = b"") -> bytes:
     """Return a regular file's bytes, or at most the first `at_most` of them.
 
-    A file with the same content as `like` is compared while it is read, so that it is in
-    memory only once. Raise `NotPlainError` for a link, pipe or folder.
+    The file is compared with `like` while it is read, so that equal content is in memory
+    only once. Raise `NotPlainError` for a link, pipe or folder.
     """
     with opened_plain(spot.name, folder=spot.folder) as descriptor:
         if at_most is None:

@@ -272,7 +272,7 @@ class Checkpoints(Protocol):
         """
 
     def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
-        """Drop a stream's status and its saved states, except for the versions in `but`."""
+        """Drop a stream's status and all saved states except those of versions in `but`."""
 
     def status(self, stream: str, version: int) -> str | None:
         """Return the status saved for exactly this version of a stream, or None."""

@@ -1,7 +1,7 @@
 """The named steps before and after every decision.
 
-Both lists are at the end of the module, in order. A step that has recorded an event in the
-stream itself raises `MovedOnError`; the state is then loaded and the decision is made
+Both lists are at the end of the module, in order. A step that has itself recorded an event
+in the stream raises `MovedOnError`; the state is then loaded and the decision is made
 again.
 """
 
@@ -133,7 +133,7 @@ def return_requests(action: Handling[Sprint], events: list[Event]) -> list[Event
 
 
 def check_moment(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Refuse a user-supplied time that precedes the first event.
+    """Reject a user-supplied time that precedes the first event.
 
     Times from a clock, on the other hand, may go backwards.
     """

@@ -186,7 +186,7 @@ class Edit:
         self.spans: list[TextSpan] = []
 
     def append(self, piece: str) -> None:
-        """Add a piece of text to the end."""
+        """Append a piece of text."""
         at = len(self.text)
         self.text += piece
         self.spans.append(TextSpan(at, len(self.text)))

@@ -1,4 +1,4 @@
-"""Detects why an agent will not call installed hooks, without trusting anything."""
+"""Detects why an agent will not call installed hooks, but never marks a folder trusted."""
 
 import json
 import os

@@ -288,7 +288,7 @@ def _at(place: str, root: Path) -> list[figures.WantedReport]:
 
 
 def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str, Any]:
-    """Return the metrics in the last line of an output; empty if the format differs.
+    """Return the metrics in the output's last line; empty if the line has another format.
 
     The line must be exactly `PASSED/ALL`, pytest's summary, or a JSON object in which some
     key is a metric. `own` contains the names of declared custom metrics. Raise

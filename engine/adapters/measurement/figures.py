@@ -190,7 +190,7 @@ def _together(read: Sequence[_Read]) -> Measured:
 
 
 def _own(read: Sequence[_Read]) -> dict[str, int | float]:
-    """Return the custom metrics; raise an error if two reports contain the same one."""
+    """Return the custom metrics; raise an error if two reports contain the same metric."""
     owners: dict[str, str] = {}
     for wanted_, _, found in read:
         for name in found.own:

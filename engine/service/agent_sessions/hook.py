@@ -185,8 +185,8 @@ def _record(
 def is_due(folder: Path) -> bool:
     """Return whether a minute has passed since this function last returned true.
 
-    Among concurrent callers, it returns true to only one, or occasionally to two, which is
-    harmless.
+    If it is called concurrently, it returns true to only one caller, or occasionally to
+    two, which is harmless.
     """
     mark, now = folder / BEAT, time.time()
     try:

@@ -1,6 +1,6 @@
 """The part of the loop for goals, and the hooks that run after every iteration.
 
-Only the loop's own thread records events. Hooks that run in parallel to the loop end no
+Only the loop's own thread records events. Hooks that run in parallel with the loop end no
 later than the loop, even if an error or a signal ends it.
 """
 
@@ -52,7 +52,7 @@ class Hooks:
         """A pipe that is never written to: closing it ends all hooks."""
 
     def begin(self, iteration: int, hook: HookRun, *, again: bool = False) -> None:
-        """Run a hook to its end, or start it if it may run in parallel to the loop.
+        """Run a hook to its end, or start it if it may run in parallel with the loop.
 
         Wait first if the same hook is still running for an earlier iteration.
         """

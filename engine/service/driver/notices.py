@@ -1,6 +1,6 @@
 """Runs a user-defined command for each notice, without affecting the loop.
 
-The command runs in parallel to the loop, for one notice at a time. It receives a JSON
+The command runs in parallel with the loop, for one notice at a time. It receives a JSON
 object on standard input, and is stopped when its time limit is reached. If it fails, only a
 warning is printed.
 """

@@ -196,7 +196,7 @@ class SavedStates(Generic[State]):
         return len(packed)
 
     def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
-        """Delete the status and saved states of a stream, except the given versions."""
+        """Delete a stream's status and all saved states except those of given versions."""
         if self._kept is not None:
             self._kept.forget(stream, but=but)
 

@@ -39,7 +39,7 @@ class StreamEvents:
 
 
 def evaluate(log: Log, sprint: Sprint, targets: KnownTargets | None = None) -> Judged:
-    """Return the judged iterations of a sprint at its version.
+    """Return the judged iterations of a sprint as of the sprint's version.
 
     `targets` contains targets found at other versions; new targets are added to it.
     """

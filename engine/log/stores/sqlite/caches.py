@@ -96,7 +96,7 @@ class SqliteCheckpoints:
                 execute(_DROP, (stream, gone))
 
     def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
-        """Drop a stream's status and its saved states, except for the versions in `but`."""
+        """Drop a stream's status and all saved states except those of versions in `but`."""
         if self._connection.is_behind:
             return
         rows = self._connection.rows(
