@@ -71,7 +71,7 @@ def _is_awaited() -> bool:
 
 
 def _leave(code: object) -> None:
-    """Exit without tearing down the interpreter, which took a tenth of the run time.
+    """Exit without the interpreter's teardown, which took a tenth of the run time.
 
     The log and all files are already closed. If the output cannot be flushed or the code is
     not a number, return, so that the interpreter reports the problem as usual.

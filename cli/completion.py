@@ -1,7 +1,7 @@
 """Shell completion: values from the log, and click's completion of commands and options.
 
 The shell sets `_SPRINTLOG_COMPLETE` to its name and `COMP_LINE` to the line up to the
-cursor. The answer has one line per completion: the word, a tab and its description;
+cursor. The answer has one line per completion: a word, a tab and the word's description;
 `:files` or `:folders` alone delegates to the shell. Only the command on the line is
 imported.
 """
@@ -76,7 +76,7 @@ def commands(begun: str) -> list[CompletionItem]:
 def values(
     context: click.Context, parameter: click.Parameter, begun: str
 ) -> list[CompletionItem] | None:
-    """Return a parameter's values from the log; None if its type provides completions."""
+    """Return a parameter's values from the log, or None if its type provides completion."""
     if isinstance(parameter.type, click.Choice):
         return None
     if isinstance(parameter.type, click.Path) or parameter.name in _PATHS:

@@ -135,7 +135,7 @@ def _spoken(
 ) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """Return a callback that parses a point or a time in natural notation.
 
-    A date means the end of that date, or its start for `--since`; if a time is required, a
+    A date means the end of that day or, for `--since`, its start; if a time is required, a
     date is invalid. A sprint and `@` may precede the value.
     """
 

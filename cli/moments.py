@@ -37,8 +37,9 @@ def moment(
 ) -> datetime | None:
     """Return the UTC time that the text specifies, or None if the text is not a time.
 
-    A date alone means its beginning if `is_since`, otherwise its end or the current time.
-    Raise `NotAMomentError` for a future time, an invalid time of day or a span.
+    A date alone means its beginning if `is_since`, otherwise the earlier of its end and the
+    current time. Raise `NotAMomentError` for a future time, an invalid time of day or a
+    span.
     """
     said = " ".join(text.casefold().split())
     if said in _SPANS:
@@ -75,7 +76,7 @@ def is_day(text: str) -> bool:
 
 
 def _at(day: date, clock: time, zone: tzinfo | None) -> datetime:
-    """Return a local time in UTC; for a time skipped by clocks, use the earlier offset."""
+    """Convert a local time to UTC; if a clock change skips it, use the earlier offset."""
     return datetime.combine(day, clock, zone).astimezone(UTC)
 
 

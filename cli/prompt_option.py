@@ -47,7 +47,8 @@ def prompt_file_in(
 def prompt_base() -> Path:
     """Return the folder to which a prompt file's path is relative.
 
-    It is the settings file's folder if the path is from that file, or else the current one.
+    It is the settings file's folder if the path is from that file, or else the current
+    folder.
     """
     source = click.get_current_context().get_parameter_source("prompt_file")
     found = settings.settings_file() if source is ParameterSource.DEFAULT_MAP else None

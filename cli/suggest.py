@@ -113,7 +113,7 @@ def current(root: click.Context, words: list[str]) -> list[str]:
 
 
 def elsewhere(group: click.Context, word: str) -> str:
-    """Return an error's end that states where an unknown command is, or an empty string."""
+    """Return an error suffix stating where an unknown command is, or an empty string."""
     name, root = group.command.name, group.find_root().command
     if group.parent is None or not isinstance(root, click.Group):
         return ""

@@ -24,7 +24,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Completed(click.Parameter):
-    """A parameter whose values `ctx.obj`, or else the parameter's type, completes."""
+    """A parameter whose values are completed by `ctx.obj` or else by its type."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Return the completions for a value."""
@@ -50,7 +50,7 @@ class TypedOption(_Completed, click.Option):
 class ValueOption(TypedOption):
     """An option whose value defaults to a `setting` in the settings file.
 
-    A value without visible characters is refused unless `may_be_empty` is set.
+    A value without visible characters is rejected unless `may_be_empty` is set.
     """
 
     def consume_value(

@@ -20,7 +20,7 @@ def open(
     """Open the log of a folder, or the nearest log above the folder.
 
     `log` is the log's own folder if the log is stored elsewhere. `safe` is a file that
-    lists the folders in which logs of other users may be used. If `store` is given, the log
+    lists the folders in which other users' logs may be used. If `store` is given, the log
     in that store is opened, and local files are stored in `.sprintlog` in the folder. Raise
     `NotFoundError` if there is no log, and `RefusedError` if the log is not safe. An
     interrupted redaction is completed.

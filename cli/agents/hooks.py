@@ -24,7 +24,7 @@ def around_here() -> HookLocation:
 
 
 def _project() -> Path:
-    """Return the project root: the log's or git's work tree, or else the current folder."""
+    """Return the project root: the work tree of the log or git, or the current folder."""
     try:
         return find_log().root
     except NotFoundError:
@@ -67,8 +67,8 @@ def install(
 ) -> None:
     """Add sprintlog's hooks to an agent's settings; running this command again is safe.
 
-    If a setting prevents the agent from running the hooks, it is printed with its remedy.
-    With --mcp, an entry is added to the agent's list of MCP servers.
+    If a setting prevents the agent from running the hooks, the setting and a remedy are
+    printed. With --mcp, an entry is added to the agent's list of MCP servers.
 
     Example: sprintlog hooks install claude
     """
@@ -111,7 +111,7 @@ def uninstall(
 )
 @with_json
 def status(agent_name: str | None, as_json: bool) -> None:
-    """Show the installed hooks and tools, and why they may not run.
+    """Show the installed hooks and tools, and reasons why they might not run.
 
     Example: sprintlog hooks status
     """
@@ -156,7 +156,7 @@ def _state(
 
 
 def _elsewhere(around: HookLocation) -> Iterator[Hindrance]:
-    """Yield a notice that only agents started in the project's root read its settings."""
+    """Yield a notice that only agents started in the project root read the settings."""
     if (root := around.project) != here():
         yield Hindrance(
             f"an agent that is started in {here()} does not read it, only one in {root}",

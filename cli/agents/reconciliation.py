@@ -206,7 +206,7 @@ def compare_sessions(
 def compare_lost(
     workspace: Workspace, sprint_id: str, tell: Callable[[str], None], *, actor: str
 ) -> None:
-    """Compare the sessions of a sprint's last run, which was killed, with transcripts.
+    """Compare the sessions of a sprint's last, killed run with their transcripts.
 
     The caller must hold the run lock, which ensures that all processes of that run have
     ended.

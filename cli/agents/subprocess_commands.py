@@ -59,7 +59,7 @@ def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
 
 
 def arguments_of(words: list[str]) -> list[str]:
-    """Return the arguments with `--json` added, unless the command always prints JSON."""
+    """Return the arguments, adding `--json` unless the command always prints JSON."""
     if words[0] in PRINTS_JSON:
         return words
     # Arguments after `--` belong to another program.

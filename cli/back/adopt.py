@@ -114,7 +114,7 @@ def _journal_edit(
 
 
 def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreement) -> bool:
-    """Show the events and ask for consent; return True to skip recording."""
+    """Show the events and ask for consent; return True if recording must be skipped."""
     if run.options.as_json:
         version = run.workspace.log.version(stream)
         print_json(views.would_adopt(stream, version, *_adopted(events)))

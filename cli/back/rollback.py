@@ -51,8 +51,8 @@ def command(
     """Roll back to TO: restore the plan, and the files saved at that point.
 
     TO is iter:N (its end), best, snapshot:ID, version:N, position:N, start, a time
-    or '2h ago'. Files are saved for iterations; snapshot:ID has files only. With PATHs,
-    only these files are restored, and the plan does not change.
+    or '2h ago'. Files are saved for iterations; snapshot:ID contains only files. With
+    PATHs, only these files are restored, and the plan does not change.
 
     Nothing is lost: discarded events stay in the log, and the current files are saved in a
     snapshot first. `sprintlog undo` reverts a rollback. To leave the work tree unchanged,
@@ -95,7 +95,7 @@ def step_back(
     of_plan: bool,
     of_files: bool,
 ) -> Step:
-    """Return the step that restores the plan, the saved files, or both, to a point."""
+    """Return the step that rolls the plan, the saved files, or both back to a point."""
     workspace, sprint_id = run.workspace, run.sprint_id
     command = None
     if not of_files:

@@ -89,7 +89,7 @@ with_take_back = typed.several(
 def take_back(
     command: Undo | Redo, *, of_plan: bool, wanted: Agreement, **given: Any
 ) -> None:
-    """Undo or redo a change, with the files changed together with it unless `of_plan`.
+    """Undo or redo a change and, unless `of_plan`, the file changes made together with it.
 
     If a later change affected only files, that change is reverted instead. Later work that
     is also discarded is listed.

@@ -44,7 +44,7 @@ from .paths import SHOWN_MAX, left_lines, warn_of_kept
 
 
 def undone_event(log: Log, events: Iterable[RecordedEvent]) -> RecordedEvent | None:
-    """Return the event reverted by an undo among the given events, or None."""
+    """Return the event that an undo among the given events reverted, or None."""
     for event in events:
         taken = CODEC.decode(event)
         if isinstance(taken, RolledBack) and taken.undoes is not None:
@@ -84,7 +84,7 @@ ON_THE_WAY = {SnapshotTaken.type, RestoreStarted.type}
 
 
 class Step(NamedTuple):
-    """A change in place to the plan, to files, or to both."""
+    """An in-place change to the plan, to files, or to both."""
 
     action: str
     arguments: dict[str, Any]
@@ -240,7 +240,7 @@ def show(
 
 
 def named_lines(word: str, paths: Sequence[str], most: int) -> list[str]:
-    """Return a line that starts with `word` for each path; beyond `most`, only a count."""
+    """Return a line starting with `word` per path; beyond `most` paths, only a count."""
     more = len(paths) - most
     lines = [f"{word}  {path}" for path in paths[:most]]
     return [*lines, f"{word}  {more} more"] if more > 0 else lines

@@ -71,7 +71,7 @@ def _begin_sprint(given: Mapping[str, Any]) -> None:
 def complete(summary: str | None, **given: Any) -> None:
     """Mark the goal as reached, which completes the sprint.
 
-    Until `ralph.min-iterations` is reached, and while critical or high requests are
+    Until `ralph.min-iterations` is reached, or while critical or high requests are
     undecided, only a claim is recorded, and the sprint continues.
 
     Example: sprintlog goal complete --summary 'login works'

@@ -124,7 +124,7 @@ def journal(files: tuple[Path, ...], **given: Any) -> None:
 
     Records are matched by id, so the import is idempotent, and a later version of the file
     adds only its new records. An entry is never replaced: differences from recorded entries
-    are reported and not imported.
+    are reported but not imported.
 
     Example: sprintlog import journal .ralph/progress.json
     """
@@ -161,10 +161,10 @@ def prd(
 ) -> None:
     """Import task lists in JSON: each story, task or feature becomes a phase.
 
-    Supported are prd.json, feature_list.json, tasks.json from Task Master and similar
-    lists. Each feature becomes a sprint: if a list is reused for the next feature, a new
-    sprint is created. The entries of progress.txt in the same folder are added to the
-    journal. Importing the same source again has no effect.
+    prd.json, feature_list.json, Task Master's tasks.json and similar lists are supported.
+    Each feature becomes a sprint: if a list is reused for the next feature, a new sprint is
+    created. The entries of progress.txt in the same folder are added to the journal.
+    Importing the same source again has no effect.
 
     Examples: sprintlog import prd prd.json
 
@@ -232,11 +232,11 @@ def ralph_loop(file: Path, **given: Any) -> None:
 def transcript(files: tuple[Path, ...], **given: Any) -> None:
     """Import an agent's transcripts: each session becomes an iteration.
 
-    Supported are sessions of Claude Code including subagents, Codex, Gemini, Copilot,
-    Copilot Chat, Pi and opencode. Tokens, duration and the last message are recorded, but
-    no prompts. The iterations are added to the current sprint; if there is none, a sprint
-    is created. For a session recorded by `wrap` or an earlier import, only new data is
-    added. The sprint stays open.
+    Sessions of Claude Code (including subagents), Codex, Gemini, Copilot, Copilot Chat, Pi
+    and opencode are supported. Tokens, duration and the last message are recorded, but
+    prompts are not. The iterations are added to the current sprint; if there is none, a
+    sprint is created. For a session recorded by `wrap` or an earlier import, only new data
+    is added. The sprint stays open.
 
     Example: sprintlog import transcript ~/.claude/projects/-work-shop/*.jsonl
     """

@@ -175,7 +175,7 @@ Tools = dict[str, set[Path]]
 @with_actor
 @with_json
 def folder(folder: Path, as_json: bool, actor: str) -> None:
-    """Import all records of other tools in a folder, and report the status of each record.
+    """Import all of a folder's records from other tools, and report each record's status.
 
     A record is imported, known but not imported, or unknown. Installed importers from
     extensions are used as well. Links are not followed.

@@ -170,7 +170,7 @@ class Import(Recording):
         fact: str | None = None,
         is_observed: bool = True,
     ) -> Outcome:
-        """Append the events that `decide` returns; the same `fact` is recorded once."""
+        """Append the events that `decide` returns; a given `fact` is recorded only once."""
         options = self.options.with_values(at=at)
         if fact is not None:
             digest = sha256(f"{sprint_id}\n{fact}".encode()).hexdigest()[:40]

@@ -40,8 +40,8 @@ def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> N
     In a git repository the log is stored in the git directory, which `git clean` does not
     touch and all work trees share; otherwise in .sprintlog. An existing log does not
     change. With --log, several machines share one log in PostgreSQL: the first machine
-    creates the log, the other machines join it, and the local folder holds only data of
-    this machine.
+    creates the log, the other machines join it, and the local folder contains only this
+    machine's data.
 
     The command then searches for the state files of loops, agents, tests and CI, and prints
     a suitable command for each. On a terminal it asks; --yes imports each PROGRESS.yaml. It

@@ -81,7 +81,7 @@ def create(
     hooks: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Create a sprint from a compiled plan without any progress, or from a goal.
+    """Create a sprint from a goal, or from a compiled plan without any progress.
 
     Without a plan or a goal, the sprint is for your own loop, like the sprints that `wrap`
     creates, and you can set rules before the first run.
@@ -223,7 +223,7 @@ def resume(
 ) -> None:
     """Resume after a pause, a breakpoint, an interruption or a block.
 
-    After `blocked` and `needs-human`, specify who resolved it (--by) and why. Any further
+    After `blocked` or `needs-human`, specify who resolved it (--by) and why. Any further
     action needed to continue is printed, unless --retry performs it.
 
     Example: sprintlog sprint resume --by ana --why 'pinned foo'
@@ -260,7 +260,7 @@ def block(reason: str, **given: Any) -> None:
 def needs_human(
     reason: str, details: str | None, error: str | None, phase: str | None, **given: Any
 ) -> None:
-    """Wait for a person to resolve a problem at a leaf.
+    """Mark the sprint as needing a person to resolve a problem with a leaf.
 
     Example: sprintlog sprint needs-human --reason 'which key?'
     """
@@ -280,8 +280,8 @@ def complete(
 ) -> None:
     """Complete the sprint once every leaf is completed or skipped.
 
-    The sprint stays open while its goal is not reached or critical or high requests are
-    undecided; other requests stay pending in its operator queue.
+    The sprint stays open while its goal is not reached or while critical or high requests
+    are undecided; other requests stay pending in its operator queue.
 
     Example: sprintlog sprint complete --summary 'merged'
     """

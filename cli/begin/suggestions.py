@@ -55,7 +55,7 @@ def look(root: Path, *, path: str) -> Surroundings:
 
 
 def _kind(top: int, path: str) -> int | None:
-    """Return the file type at a path; None if it does not exist or a parent is a link."""
+    """Return a path's file type, or None if the path is missing or a parent is a link."""
     folder, _, name = path.rpartition("/")
     with suppress(OSError), opened_below(top, folder) as held:
         return stat.S_IFMT(os.stat(name, dir_fd=held, follow_symlinks=False).st_mode)
@@ -71,7 +71,7 @@ def _beginning(top: int, path: str) -> str:
 
 
 def _sprints(top: int, folder: str) -> Iterator[str]:
-    """Yield the subfolders with plain names that contain a sprint's file."""
+    """Yield the subfolders that have plain names and contain a sprint's file."""
     names: list[str] = []
     with suppress(OSError), opened_below(top, folder) as held, os.scandir(held) as entries:
         names = [entry.name for entry in islice(entries, ENTRIES_MAX)]

@@ -63,7 +63,7 @@ def command() -> None:
 @typed.option("--kind", type=KIND, help="Only extensions of this kind.")
 @with_json
 def list_(kind: str | None, as_json: bool) -> None:
-    """List all extensions and all programs that act as commands, without running any.
+    """List all extensions and all programs that act as commands, running none of them.
 
     Example: sprintlog extensions list --kind event
     """
@@ -106,8 +106,8 @@ def check(name: str | None, kind: str | None, as_json: bool) -> None:
 def project(name: str, sprint_id: str | None, as_json: bool) -> None:
     """Print the result of an extension's projection of a sprint.
 
-    The projection continues from its saved state, and is notified of events that a rollback
-    discards and an undo restores. The saved state is a cache.
+    The projection continues from its saved state, and is notified when a rollback discards
+    events or an undo restores them. The saved state is a cache.
 
     Example: sprintlog extensions project acme-deployments
     """
@@ -123,7 +123,7 @@ def project(name: str, sprint_id: str | None, as_json: bool) -> None:
 @command.command("notify")
 @typed.argument("name")
 def notify(name: str) -> None:
-    """Send a notice from standard input, a JSON object, to an extension.
+    """Send a notice (a JSON object on standard input) to an extension.
 
     `run --notify` runs this command and terminates it at its timeout. If the command fails,
     `run` only prints a warning.

@@ -218,7 +218,7 @@ def check_projection(
 
 
 def _shown(made: Callable[[], SprintReading], all_: Sequence[Happened], every: int) -> str:
-    """Return a projection's result, converting its state to JSON and back periodically."""
+    """Return a projection's result, periodically converting its state to JSON and back."""
     reading = made()
     state = reading.begin()
     for number, one in enumerate(all_, start=1):

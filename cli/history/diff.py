@@ -40,7 +40,7 @@ def command(
     sprint_id: str | None,
     as_json: bool,
 ) -> None:
-    """Compare the plan at two points; without TO, at FROM and now.
+    """Compare the plan at two points; TO defaults to the current state.
 
     For a goal loop, the work tree's files are compared if both points are iterations with
     snapshots; without FROM, the last two iterations with snapshots are compared. --file
@@ -48,7 +48,7 @@ def command(
 
     A point is position:N, version:N, iter:N, best, start, a time or '2h ago'; SPRINT@POINT
     is a point of another sprint, and SPRINT@ its current state. The output has one line per
-    field. Applying the JSON Patch to the first document results in exactly the second.
+    field. Applying the JSON Patch to the first document produces exactly the second.
 
     Examples: sprintlog diff iter:2 iter:3
 

@@ -102,13 +102,13 @@ def command(
     full: bool,
     reading: ReadOptions,
 ) -> None:
-    """List a sprint's important events as sentences, or all events that match.
+    """List a sprint's important events as sentences, or all events that match filters.
 
-    Any option that selects events shows them by type, as do --all, --oneline and -v. An
-    event must match all filters. Time ranges refer to the time of occurrence. --json prints
-    one line per event: the complete envelope and its data. --follow ends at Ctrl-C or when
-    the output is closed. With --all, consecutive events of an agent's session are printed
-    on one line; --session or -v shows all of them.
+    With any filter, --all, --oneline or -v, events are shown by type. An event must match
+    all filters. Time ranges refer to the time of occurrence. --json prints one line per
+    event: the complete envelope and its data. --follow ends at Ctrl-C or when the output is
+    closed. With --all, consecutive events of an agent's session are printed on one line;
+    --session or -v shows all of them.
 
     Examples: sprintlog log --type 'phase-*' --since iter:2 --last 5
 

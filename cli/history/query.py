@@ -48,9 +48,9 @@ def command(
 ) -> None:
     """Run a SELECT on events, sprints, phases, gates, iterations and decisions.
 
-    The command updates query.db in the log's folder, which any SQLite tool can open, and
-    reads from it. The query cannot change the log. If SQL is -, the query is read from
-    stdin. --json prints one line per row: an object with the columns.
+    The command updates and reads query.db, a file in the log's folder that any SQLite tool
+    can open. The query cannot change the log. If SQL is -, the query is read from stdin.
+    --json prints one line per row: an object with the columns.
 
     Examples: sprintlog query 'SELECT type, count(*) FROM v_events GROUP BY type'
 

@@ -43,8 +43,8 @@ def command(
     For FILE:LINE, it shows the iteration, session, prompt, gates and approval that produced
     the line. It uses the snapshots of iterations, so the line need not be committed, and
     follows renames and rollbacks. Without snapshots it uses commits made during an
-    iteration, or with a trailer `Sprintlog-Iteration: NUMBER`. A line of PROGRESS.yaml is
-    explained like its field.
+    iteration, or commits with a trailer `Sprintlog-Iteration: NUMBER`. A line of
+    PROGRESS.yaml is explained like its field.
 
     For FIELD, it shows the last event that changed the field, and the previous value; for a
     rollback, also the event whose value was restored; for an agent's event, also its

@@ -17,9 +17,9 @@ WAIT = Wait(seconds=0.3)
 
 
 def beat(cause: RecordedEvent) -> None:
-    """Record a heartbeat of the unfinished sprint, caused by a session's event.
+    """Record a heartbeat for the unfinished sprint, caused by a session's event.
 
-    Nothing is recorded if there is no unfinished sprint, or more than one.
+    Nothing is recorded unless there is exactly one unfinished sprint.
     """
     start, folder = settings.log_place(Path.cwd())
     address = settings.log_address()

@@ -105,7 +105,7 @@ _WENT_WRONG = ("failed", "crashed", "error")
 
 
 class LoopIteration:
-    """All data about an iteration in the files; the number 0 means missing data."""
+    """All data in the files about an iteration; a record numbered 0 is missing."""
 
     def __init__(self) -> None:
         self.run = Run(0)

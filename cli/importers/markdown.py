@@ -211,7 +211,7 @@ def _count(stated: str | None) -> int | None:
 
 
 def folder_of(file: Path) -> str:
-    """Return the name of the project that a file belongs to, ignoring folders of tools."""
+    """Return the name of the project that a file belongs to, ignoring tools' folders."""
     names = (folder.name for folder in file.resolve().parents)
     return next((x for x in names if x not in _OF_TOOLS and not x.startswith(".")), "")
 

@@ -81,7 +81,7 @@ def read_task_lists(content: bytes, *, file: str) -> TaskFile:
 
 
 def is_task_file(given: object) -> bool:
-    """Return whether a JSON value is an empty task list or one that states what is done."""
+    """Return whether a JSON value is an empty task list or states which items are done."""
     return any(
         any(map(_states, items)) if items else one in SHAPES[:4]
         for _, _, (one, items) in _lists(given)
@@ -102,7 +102,7 @@ def _lists(given: object) -> Iterator[tuple[str, Data, Listed]]:
 
 
 def _listed(given: object) -> Listed | None:
-    """Return the first list that states what is done, else the first with named items."""
+    """Return the first list with completion states, else the first with named items."""
     plain: Listed | None = None
     for one in SHAPES:
         value = given.get(one.key) if one.key and isinstance(given, dict) else given

@@ -50,7 +50,7 @@ def kebab(name: str) -> str:
 
 
 class Open(pydantic.BaseModel):
-    """A mapping that keeps keys that the schema does not define."""
+    """A mapping that preserves keys not defined by the schema."""
 
     known_beside: ClassVar[tuple[str, ...]] = ()
     """Keys that have no field but are not mistakes."""

@@ -102,7 +102,7 @@ class ImportedSprint(NamedTuple):
 
     @staticmethod
     def reserved(*, is_top: bool = False) -> set[str]:
-        """Return the names of fields with a fixed meaning in a phase or the top level."""
+        """Return the names of fields with a fixed meaning in a phase or at top level."""
         if is_top:
             return OURS
         levels = (shape.CompiledTopPhase, shape.CompiledStep, shape.SubPhase)

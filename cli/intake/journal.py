@@ -1,4 +1,4 @@
-"""Validation of an untrusted progress.json, field by field; its models and JSON Schema.
+"""Field-by-field validation of an untrusted progress.json; its models and JSON Schema.
 
 The models are derived from the parts of the journal: six closed objects. The reader
 distinguishes fields of a later schema version from mistakes (JRN-111).
@@ -148,7 +148,7 @@ class ReadJournal(NamedTuple):
 def read_journal(content: bytes, *, file: str) -> ReadJournal:
     """Return a progress.json as data; raise `InvalidInputError` naming the invalid field.
 
-    The version is checked first. Fields that version 1.0 does not define are refused in
+    The version is checked first. Fields that version 1.0 does not define are rejected in
     version 1.0 and reported in later versions.
     """
     document = load(within(JOURNAL_BYTES_MAX, content, file=file), file=file)

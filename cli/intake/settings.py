@@ -166,7 +166,7 @@ class Settings(SettingsTable):
 
 
 def check_settings(given: Mapping[str, Any], wrong: Wrong) -> dict[str, Any]:
-    """Return the values by key; raise the exception that `wrong` creates for an error."""
+    """Return the values by key; for an error, raise the exception that `wrong` creates."""
     tables: dict[str, dict[str, Any]] = {}
     for key, value in given.items():
         table, _, name = key.partition(".")

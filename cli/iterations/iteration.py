@@ -54,7 +54,8 @@ def start(
 ) -> None:
     """Start an iteration; its number is never reused, even after a rollback.
 
-    The command is rejected at the limit of iterations; discarded iterations count as well.
+    The command is rejected once the iteration limit is reached; discarded iterations count
+    as well.
 
     With --snapshot the work tree's files are saved unless the last snapshot already
     contains them. `why` and `report` then distinguish the agent's changes from earlier

@@ -58,7 +58,8 @@ def subject_line(judged: Judged, given: Recommendation) -> str:
 def list_lines(judged: Judged, found: ListedIterations) -> list[str]:
     """Return a table of iterations, one per line, including unmeasured iterations.
 
-    The work tree is shown in a column if iterations differ in it, otherwise on a line.
+    The work tree is shown in a column if it differs between iterations, otherwise on a
+    line.
     """
     off_path, trees, ends = judged.left_behind(), found.trees, judged.endings()
     # If all scores lack the same parts, one line below the table names them.
@@ -302,10 +303,10 @@ def files_lines(files: list[FileChange] | None) -> list[str]:
 def command(last: int | None, reading: ReadOptions) -> None:
     """List iterations: class, score, tests, coverage, errors, cost, alerts and summary.
 
-    The last column shows how the run ended, failures first; narrow terminals omit other
-    columns. The class compares an iteration with the previous one: `forward`, `regression`,
-    `plateau` (neither) or `stalled` (at least the third plateau in a row); `sprintlog help
-    look` explains the terms.
+    The last column shows how the run ended, failures first; on narrow terminals, other
+    columns are omitted. The class compares an iteration with the previous one: `forward`,
+    `regression`, `plateau` (neither) or `stalled` (at least the third plateau in a row);
+    `sprintlog help look` explains the terms.
 
     Example: sprintlog list --last 5
     """

@@ -111,7 +111,7 @@ def command(
     The report shows why the sprint stopped, its duration and cost, the best iteration, and
     all regressions; it has a row for each iteration.
 
-    An iteration's report reflects the time of its measurement; later iterations do not
+    An iteration's report reflects the state when it was measured; later iterations do not
     change the report. For an unmeasured iteration it contains the reason and the available
     data. "Best Preserved" states whether a snapshot contained the best files at that time.
 

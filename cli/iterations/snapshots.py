@@ -59,7 +59,7 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
     The saved files of an ended iteration do not change; later snapshots are identified only
     by their ids.
 
-    All files that git would track are saved, with or without a repository: bytes, modes,
+    All files that git would track are saved even without a repository, including modes,
     links and empty folders. Skipped files and nested repositories are reported.
 
     Example: sprintlog iteration snapshot --include-ignored .env
@@ -112,7 +112,7 @@ def tell_kept(taken: TakenSnapshot) -> None:
 def keeping_start(given: dict[str, Any], command: Command) -> Keep:
     """Save the files before an iteration; return a function that adds them to its events.
 
-    If the iteration is refused, no files are saved.
+    If the iteration is rejected, no files are saved.
     """
     options = Options(given)
     with open_workspace() as workspace:

@@ -128,11 +128,12 @@ def migrate(file: Path | None, **given: Any) -> None:
     """Import a progress.txt: entries, learnings, patterns and the full text.
 
     Without FILE, the command searches for .ralph/progress.txt, scripts/ralph/progress.txt
-    and progress.txt. A file found there is renamed to progress.txt.backup; a FILE does not
-    change. Importing a file again has no effect; a longer version adds its new entries.
+    and progress.txt. A file found there is renamed to progress.txt.backup; a given FILE
+    does not change. Importing a file again has no effect; a longer version adds its new
+    entries.
 
-    Without FILE, nothing happens if there is a progress.json or a journal; if no progress
-    file is found either, an empty journal is created.
+    Without FILE, nothing happens if there is a progress.json or a journal; otherwise, if no
+    progress file is found, an empty journal is created.
 
     Examples: sprintlog journal migrate
 

@@ -106,7 +106,7 @@ def record(
     commits: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Record the outcome of a PRD's iteration.
+    """Record the outcome of a PRD iteration.
 
     The entry belongs to the PRD's next iteration; its id is derived from the PRD and the
     iteration number. An entry is never replaced.

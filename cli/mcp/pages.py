@@ -2,7 +2,7 @@
 
 An agent pays for every byte, so the size of an answer is limited. A cursor contains the
 number of parts already shown and their digest; if the parts have changed, the cursor is
-refused.
+rejected.
 """
 
 from collections.abc import Sequence
@@ -137,7 +137,7 @@ def _items_within(items: Sequence[Any], left: int) -> list[Any]:
 
 
 def _fitting(value: Any, left: int, levels: Sequence[tuple[int, int]]) -> Any:
-    """Return a value shortened to the first level at which it fits, or to the last one."""
+    """Shorten a value to the first level at which it fits, or to the last level."""
     for chars, members in levels:
         found = _shortened(value, chars, members)
         if len(encoded(found)) <= left:

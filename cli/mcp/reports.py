@@ -61,7 +61,7 @@ def _waits_to_begin(call: "_Call", phase: str | None) -> bool:
 
 
 def learn(workspace: Workspace, given: arguments.Learn, caller: Caller) -> str:
-    """Add a learning to the open journal or, if it is not open, as a note to the sprint."""
+    """Add a learning to the journal or, if it is not open, as a note to the sprint."""
     _check_word("kind", given.kind, (*arguments.LEARNING_TYPES, *arguments.PATTERNS))
     _check_said(text=given.text)
     call = _Call(workspace, "learn", given, caller)

@@ -133,7 +133,7 @@ class ClientSession:
             asked.cancel()
 
     def _keep(self, asked: AskedRequest) -> None:
-        """Store a request under its id; refuse it if a pending request has that id."""
+        """Store a request under its id; reject it if a pending request has that id."""
         request = asked.request
         if request.id is None:
             return

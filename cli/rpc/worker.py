@@ -109,7 +109,7 @@ class Pending:
         return not self._waiting
 
     def turn(self) -> list[AskedRequest]:
-        """Return the next requests: several that only record events, or a single other."""
+        """Return the next requests: several recording requests, or one other request."""
         with self._changed:
             taken: list[AskedRequest] = []
             while self._waiting and len(taken) < TURN_MAX:

@@ -58,7 +58,7 @@ def off_by() -> str | None:
 def log_place(start: Path) -> tuple[Path, str | None]:
     """Return the folder in which to look for the log, and the log's folder if specified.
 
-    SPRINTLOG_DIR specifies the log's folder, or else the work tree's settings file does.
+    The log's folder is specified by SPRINTLOG_DIR or else by the work tree's settings file.
     """
     if named := os.environ.get("SPRINTLOG_DIR"):
         return start, named
@@ -71,8 +71,8 @@ def log_place(start: Path) -> tuple[Path, str | None]:
 def log_address() -> str | None:
     """Return the address of a log on a server, or None for a log in a folder.
 
-    SPRINTLOG_LOG specifies it, or else the settings file, which must not contain a
-    password.
+    The address is specified by SPRINTLOG_LOG or else by the settings file, which must not
+    contain a password.
     """
     if named := os.environ.get("SPRINTLOG_LOG"):
         return named

@@ -35,8 +35,8 @@ def command(source: str, target: str, as_json: bool) -> None:
     copy.
 
     The content of TO must be the beginning of FROM, and only the rest is copied. The same
-    command therefore continues an interrupted copy, and later adds new events. If FROM has
-    erased events since an earlier copy, this is reported: copy to a new TO.
+    command therefore continues an interrupted copy, and later adds new events. If events in
+    FROM were erased after an earlier copy, this is reported; copy to a new TO.
 
     Examples: sprintlog store copy . 'postgresql://db.example/work?log=auth'
 

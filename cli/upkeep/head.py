@@ -29,8 +29,8 @@ def command(
 ) -> None:
     """Print the log's head, which identifies the log's complete content.
 
-    A copy stored elsewhere, or a signature, shows later whether an earlier event was
-    modified.
+    A copy of the head stored elsewhere, or a signature, later shows whether an earlier
+    event was modified.
 
     Examples: sprintlog verify head --sign --key ~/.ssh/id_ed25519
 

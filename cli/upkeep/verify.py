@@ -71,8 +71,8 @@ def command(
 ) -> None:
     """Verify the hash chain, gaps, payloads, heads, checkpoints and state files.
 
-    The exit status is 4 for damage or drift; contradictions in imports are only notes. The
-    subcommands write a head or a proof that a later `verify` checks.
+    The exit status is 4 for damage or drift; contradictions in imports only cause notes.
+    The subcommands write a head or a proof that a later `verify` checks.
 
     Examples: sprintlog verify --json
 

@@ -1,4 +1,4 @@
-"""Actions on the live page: the commands, middlewares and events of the command line.
+"""Actions on the live page, with the same commands, middlewares and events as the CLI.
 
 A preview first shows the events to be recorded at the sprint's current version; after the
 confirmation, the action is recorded only if the version has not changed.
@@ -87,7 +87,7 @@ class WantedAction(NamedTuple):
         return Shown(version, [self.host.said_of(event) for event in events])
 
     def record(self, workspace: Workspace, version: int) -> None:
-        """Record the action if the sprint's version is unchanged, then update its files."""
+        """Record the action if the sprint's version is unchanged, then update the files."""
         self.host.check_is_on()
         sprint_id = workspace.choose(self.sprint_id)
         try:

@@ -48,7 +48,7 @@ ReadPage = Callable[[int, int], Awaitable[Sequence[EventLine]]]
 
 
 class FellBehindError(Exception):
-    """Raised for a client that reads events too slowly; it must reconnect."""
+    """Raised for a client that reads events too slowly; the client must reconnect."""
 
 
 class Tail:

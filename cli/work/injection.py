@@ -73,7 +73,7 @@ with_workflow = typed.several(
 
 
 def with_injection(*more: Decorator) -> Decorator:
-    """Return a decorator that adds the injection options and the given other options."""
+    """Return a decorator that adds the injection options and the other given options."""
     return typed.several(
         typed.option("--prompt", metavar="TEXT", help="The prompt."),
         typed.option(

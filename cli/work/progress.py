@@ -256,7 +256,7 @@ def _needs(sprint: Sprint) -> Iterator[str]:
 
 
 def _measures(workspace: Workspace, sprint: Sprint) -> Iterator[str]:
-    """Yield a line for each process that measures the sprint's last, ended iteration."""
+    """Yield a line for each process that is measuring the last iteration after its end."""
     ended = open_iteration(sprint.plan) is None and sprint.plan.iteration
     for work in others_at_work(workspace.location):
         if ended and (work.sprint, work.iteration) == (sprint.id, ended):

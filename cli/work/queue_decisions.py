@@ -199,8 +199,8 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
     """Apply rules to all pending requests in one append.
 
     The first matching rule decides. Without --rules, critical or high bugs and security
-    requests are approved and inserted after the current work, low docs are moved to the
-    backlog, and all others are deferred to the end of the phase.
+    requests are approved and inserted after the current work, low docs requests are moved
+    to the backlog, and all others are deferred to the end of the phase.
 
     Example: sprintlog queue decide --auto --dry-run
     """

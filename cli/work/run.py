@@ -149,7 +149,7 @@ def command(
     dry_run: bool,
     **spending: Any,
 ) -> None:
-    """Drive a sprint: do what `next` answers until it is done or a person is needed.
+    """Drive a sprint: do what `next` answers until the sprint is done or needs a person.
 
     COMMAND runs in the work tree and receives each prompt on standard input: position,
     task, failure of the last attempt, learnings and answer format. With --prompt-file it

@@ -1,4 +1,4 @@
-"""The `sprintlog wait` command: wait for the limit that ended a custom loop's last run."""
+"""The `sprintlog wait` command: wait until the limit that ended the last run expires."""
 
 import sys
 

@@ -50,8 +50,9 @@ def command(**given: Any) -> None:
     agents is parsed: tokens, cost, model, session and tools. Inside `run` or another
     `wrap`, the data is added to the iteration in progress.
 
-    To find the best run, pass a --measure command that counts: by exit code alone, all runs
-    that exit with 0 are equal. `sprintlog help look` explains how runs are compared.
+    To find the best run, measure something countable with --measure: by exit code alone,
+    all runs that exit with 0 are equal. `sprintlog help look` explains how runs are
+    compared.
 
     Examples: sprintlog wrap -- claude -p 'do the next task'
 

@@ -13,7 +13,7 @@ from ..stops import show_waiting
 
 
 def wait(sprint_id: str | None, actor: str) -> tuple[str, Action | None]:
-    """Wait for a sprint's limit; return the sprint's id and the next action, if any."""
+    """Wait until a sprint's limit expires; return the sprint's id and any next action."""
     show = show_waiting if shows_counting() else None
     means = RunSettings((), environment(), 0, actor=actor, show=show)
     with open_workspace() as workspace, Signals() as signals:

@@ -51,11 +51,12 @@ def record(
     before: Callable[[], RepositoryState | None],
     waiting: HeldCommand | None = None,
 ) -> None:
-    """Record a command while it runs, until it has ended.
+    """Record a command from its start to its end.
 
-    The command's iteration starts with the key, by which nested wraps find the iteration.
-    `began` is in milliseconds since 1970; `before` is the state of the repository at that
-    time. A command that is `waiting` starts once the existing files have been saved.
+    The key is recorded at the start of the command's iteration, so that nested wraps can
+    find the iteration. `began` is in milliseconds since 1970; `before` is the state of the
+    repository at that time. A command that is `waiting` starts once the existing files have
+    been saved.
     """
     if off_by() is not None:
         return

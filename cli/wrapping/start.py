@@ -114,7 +114,7 @@ def wrap(asked: WrapRequest) -> NoReturn:
 
 
 def _wait(sprint_id: str | None) -> int:
-    """Wait for a limit that ended the command; return 0, or a negative signal number."""
+    """Wait out a limit that ended the command; return 0, or a negative signal number."""
     try:
         # Imported here: the command has already ended.
         from .limit_wait import wait_after_wrap
