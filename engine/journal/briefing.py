@@ -158,7 +158,7 @@ def _filled(bare: Prepared, whole: Prepared, room: Room) -> Prepared:
     """Return the briefing with the learnings and patterns that fit.
 
     Learnings are added in order of use, then patterns in order of confidence; among equals,
-    the highest number is first. Parts that do not fit are skipped, so that shorter parts
+    the highest number comes first. Parts that do not fit are skipped, so that shorter parts
     can fit.
     """
     sure = {word: place for place, word in enumerate(parts.CONFIDENCES)}

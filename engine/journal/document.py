@@ -54,7 +54,7 @@ class JournalDocument(msgspec.Struct, eq=False):
             self.learnings[index] = replace(self.learnings[index], **changes)
 
     def link(self, entry_id: str, observation: int, learning_id: str) -> None:
-        """Store in an observation, counted from 1, the learning that resulted from it."""
+        """Link an observation, counted from 1, to the learning that resulted from it."""
         index = self._entries.get(entry_id)
         if index is None or observation > len(self.entries[index].observations):
             return

@@ -337,7 +337,7 @@ def _counted_less(
 def _of_learning(
     document: JournalDocument, theirs: parts.Learning, ours: parts.Learning
 ) -> Iterator[Event]:
-    """Yield a learning's later events; if its id is repeated, only for the first use."""
+    """Yield a learning's later events, unless an earlier learning has the same id."""
     if document.learning(ours.id) is not ours:
         return
     more = theirs.times_referenced - ours.times_referenced

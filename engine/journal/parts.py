@@ -1,4 +1,4 @@
-"""The parts of a journal, with fields in the order of progress.json and their rules.
+"""The parts of a journal, and the rules for their fields, in the order of progress.json.
 
 The rules (JRN-070, and the closed word lists) apply to new records and imported files;
 stored events are decoded without them. As in the specification's own writer, empty fields
@@ -212,7 +212,7 @@ def refuse(field: str, problem: str, hint: str | None = None) -> RefusedError:
 
 
 def event_time(text: str, *, field: str) -> str:
-    """Return a time in the log's precision; raise `RefusedError` if it is invalid.
+    """Return a time with the log's precision; raise `RefusedError` if it is invalid.
 
     The first instant of year 1 counts as missing, because other tools write it for a
     missing time.

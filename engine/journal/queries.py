@@ -157,7 +157,7 @@ def _workaround(document: JournalDocument, index: int, blocker: Observation) -> 
     """Return the resolution of a blocker; empty unless its PRD was completed later.
 
     The first of these that exists is used: the learning that the blocker names, the
-    guidance in the completed entry, a learning from that entry, its summary.
+    guidance in the completed entry, a learning from that entry, or its summary.
     """
     prd_id = document.entries[index].prd_id
     later = (x for x in document.entries[index + 1 :] if x.prd_id == prd_id)

@@ -1,4 +1,4 @@
-"""The state of a journal that its rules require: ids and counts, but no texts.
+"""The part of a journal's state that its rules require: ids and counts, but no texts.
 
 The cost of recording does not depend on the size of the journal. To read the texts, fold
 the `JournalDocument`. This module also creates the ids of entries, learnings and patterns.
@@ -97,9 +97,9 @@ def entry_id(prd_id: str, iteration: int) -> str:
 
 
 def iteration_reached(id_: str, prd_id: str, iteration: int) -> int:
-    """Return the highest iteration of a PRD that an entry occupies.
+    """Return the highest iteration number of a PRD that an entry occupies.
 
-    Other tools write ids whose iteration differs from the entry's iteration.
+    Other tools write ids whose iteration number differs from that of the entry.
     """
     stem = entry_id(prd_id, 0).removesuffix("0")
     number = id_.removeprefix(stem)

@@ -164,7 +164,7 @@ class _Measured(NamedTuple):
 
 
 class Judge:
-    """Judges the iterations of a loop; each is read and scored once."""
+    """Judges the iterations of a loop; each is read and scored only once."""
 
     def __init__(self, tracker: Tracker, fetch: Fetch) -> None:
         self._tracker = tracker

@@ -32,7 +32,7 @@ def rounded(number: Number, places: int) -> Fraction:
 
 
 def shown(number: Number, places: int, *, signed: bool = False) -> str:
-    """Return a number as text, with halves rounded away from zero and zero unsigned."""
+    """Return a number as text; halves are rounded away from zero, and zero has no sign."""
     value = rounded(number, places)
     text = f"{abs(value.numerator) * 10**places // value.denominator:0{places + 1}d}"
     whole, decimals = (text[:-places], f".{text[-places:]}") if places else (text, "")

@@ -98,7 +98,7 @@ def refusal(judged: Judgement, rules: RulesSet) -> str | None:
 
 
 def regression(judged: Judgement, other: Judgement, rules: RulesSet) -> str | None:
-    """Return how an iteration has regressed compared with another; None if it has not."""
+    """Return how an iteration has regressed compared to another one; None if it has not."""
     now, then = judged.figures, other.figures
     found = alerts(judged.number, now, then, deltas(now, then), rules.thresholds)
     serious = [alert for alert in found if alert.severity in (CRITICAL, HIGH)]

@@ -140,7 +140,7 @@ def command_of(event: Event) -> Command:
 
 
 def _follows(event: Event) -> bool:
-    """Return whether an event results only from another command, despite its type."""
+    """Return whether an event can only result from another command, despite its type."""
     return (isinstance(event, f.RolledBack) and event.undoes is not None) or (
         isinstance(event, f.SprintImported) and event.document is None
     )

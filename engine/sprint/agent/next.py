@@ -65,7 +65,7 @@ def with_fallback(sprint: Sprint, action: actions.Action, *, now: str) -> action
 
 
 def run_hooks(plan: Plan) -> actions.Action | None:
-    """Return the action that runs the due hooks of the last ended iteration, or None."""
+    """Return the action that runs the hooks due for the last ended iteration, or None."""
     number = last_ended_iteration(plan)
     runs = tuple(run_of(hook, number) for hook in hooks_due(plan))
     return actions.Action(actions.HOOKS, iteration=number, hooks=runs) if runs else None
@@ -77,7 +77,7 @@ def run_of(hook: Hook, number: int) -> actions.HookRun:
 
 
 def failure_said(sprint: Sprint) -> str | None:
-    """Return the iteration's last error and the number of consecutive failures allowed."""
+    """Return the iteration's last error and, if known, the number of failures in a row."""
     failed, turns = sprint.plan.last.failure, sprint.plan.turns
     if failed is None:
         return turns.error
@@ -112,7 +112,7 @@ def work_on_goal(sprint: Sprint, now: str) -> actions.Action:
 
 
 def judge_first(sprint: Sprint) -> actions.Action | None:
-    """Return the action that the last iteration requires before any other, or None."""
+    """Return the action that must follow the last iteration before any other, or None."""
     found = due(sprint)
     if found is None:
         return None
@@ -144,7 +144,7 @@ def judge_first(sprint: Sprint) -> actions.Action | None:
 def with_judging(sprint: Sprint, action: actions.Action) -> actions.Action:
     """Return the action, with an iteration number if each agent run is an iteration.
 
-    A gate repair is an iteration too, so the iteration limit may stop it.
+    An attempt to fix a failed gate also counts, so the iteration limit may stop it.
     """
     rules, plan = loop_rules(sprint), sprint.plan
     is_work = action.do in _WORKS and action.prompt is not None

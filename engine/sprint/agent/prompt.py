@@ -246,7 +246,7 @@ def _position(sprint: Sprint, node: Node | None) -> str:
 
 
 def _step_text(node: Node | None) -> str:
-    """Return the prompt of the step that contains a sub-phase; empty without a step."""
+    """Return the prompt of the step that contains a sub-phase, or an empty string."""
     parent = node.parent if node is not None else None
     if parent is None or parent.level != _LEVELS.index("step") + 1:
         return ""

@@ -1,6 +1,7 @@
 """An agent's reports about its work, and the commands that record them.
 
-The command depends on the gate, and on whether the work belongs to a phase or the goal.
+Which command is used depends on the gate, and on whether the work belongs to a phase or to
+the goal.
 """
 
 from ...command import Command
@@ -26,7 +27,8 @@ OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")
 class ReportWork(Command, frozen=True):
     """Record the start or the outcome of work on a leaf or the goal.
 
-    A report does not pass a gate: if the gate is open, only the work is recorded as done.
+    A report cannot make a gate pass: if the gate is open, only the work is recorded as
+    done.
     """
 
     outcome: str

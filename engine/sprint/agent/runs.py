@@ -90,8 +90,8 @@ def wait_as_said(
     """Return the wait for a limit; empty if there is no limit or the plan forbids waiting.
 
     A plan forbids waiting if it does not retry failures of this category. If the fallback
-    cannot work or has failed too often, the loop waits for the limit on the loop's own
-    agent to end.
+    agent cannot work or has failed too often, the loop waits for the limit on its own agent
+    to end.
     """
     retried, limit = policy_of(sprint.plan.document).retry_on, verdict.limit
     if limit is None or verdict.category not in retried:
@@ -132,12 +132,12 @@ def need_as_said(verdict: Verdict, phase: str | None = None) -> NeedHuman:
 
 
 class StartRepair(Command, frozen=True):
-    """Start an iteration for a gate repair, if each agent run is an iteration."""
+    """Start an iteration to fix a failed gate, if each agent run is an iteration."""
 
     phase: str
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Return the start of the repair; empty if the repair has already started."""
+        """Return the start of the repair; empty if it has already started."""
         rules = loop_rules(sprint)
         if rules.measure is None and not rules.keeps_files:
             return []
@@ -147,7 +147,7 @@ class StartRepair(Command, frozen=True):
 
 
 class EndRepair(Command, frozen=True):
-    """Record the end of an agent run that repairs a gate's findings.
+    """Record the end of an agent's run to fix a failed gate.
 
     Unless the agent asked for a person, reached a limit or gets another attempt, the
     iteration ends and the gate must be checked again.

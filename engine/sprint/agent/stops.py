@@ -1,4 +1,4 @@
-"""Pure functions that return the reasons to stop a sprint and the remedies for a person.
+"""Pure functions that return why a sprint must stop and what a person can do about it.
 
 A stop follows from the sprint's status, an undecided request, the iteration limit or a
 budget: no iteration starts if a budget is spent or if its use cannot be determined. `ENDS`
@@ -111,7 +111,7 @@ def decide_first(sprint: Sprint) -> Action | None:
 
 
 def decide_at_goal(sprint: Sprint) -> Action | None:
-    """Return a stop if the goal was reported reached with urgent requests undecided."""
+    """Return a stop if the goal is reported as reached with urgent requests undecided."""
     plan = sprint.plan
     number = plan.iteration
     if plan.turns.claimed != number or number < max(1, min_iterations(plan.document)):

@@ -1,11 +1,11 @@
 """Classification of a failed agent run: a limit to wait for, or a kind of failure.
 
-The rows of `limit_table` decide. A **wait** passes without intervention: a usage limit, an
-overloaded server, or a network that is down. The work is not at fault, so the run does not
-count as a failure. A **failure** counts, and the retry policy applies. If only a **person**
-or money can resolve the cause, the loop neither retries nor waits. If the agent reports the
-**work's own error** in its answer, it was able to answer, so text about a limit in that
-answer does not cause a wait.
+The rows of `limit_table` decide. A **wait** has a cause that passes without intervention: a
+usage limit, an overloaded server, or a network that is down. The work is not at fault, so
+the run does not count as a failure. A **failure** counts, and the retry policy applies. If
+only a **person** or money can resolve the cause, the loop neither retries nor waits. If the
+agent reports the **work's own error** in its answer, it was able to answer, so text about a
+limit in that answer does not cause a wait.
 
 Structured fields are checked first: the agent's error code, then the HTTP status.
 Otherwise, the text of the error is used, never the text of an answer. The end of a limit is
@@ -148,9 +148,9 @@ def sign_of(words: str, refusal: Refusal | None = None) -> table.Sign | None:
 def limit_of(
     sign: table.Sign | None, words: str, refusal: Refusal | None, moment: Moment | None
 ) -> Limit | None:
-    """Return the limit to wait for, with its end if it is stated, or None.
+    """Return the limit to wait for and, if stated, its end; None if there is no limit.
 
-    Without a moment, the limit is returned without an end.
+    Without `moment`, the end is omitted.
     """
     if sign is None or sign.waits_for is None:
         return None
@@ -174,7 +174,7 @@ def is_notice(answer: str) -> bool:
 
 
 def complaint(errors: str, answer: str) -> str:
-    """Return the lines in which a failed command states the reason.
+    """Return the lines in which a failed command states why it failed.
 
     These are the last lines of standard error, and the lines of the answer that come from a
     program rather than from the agent.

@@ -1,9 +1,10 @@
 """The verdict on an agent's run, from its exit status and its final text.
 
-Only the final text is read here: a JSON object with a `status` that is the complete text or
-its last line. A run counts as a success only if that is certain: if the status is unknown,
-or if the answer is truncated or missing, the outcome is unknown. A command that is not an
-agent may print nothing. For a goal, the verdict also names the completed and open steps.
+Only the final text is read here: a JSON object with a `status` must be the complete text or
+its last line. A run counts as a success only if its success is certain: if the status is
+unknown, or if the answer is truncated or missing, the outcome is unknown. A command that is
+not an agent may print nothing. For a goal, the verdict also names the completed and open
+steps.
 """
 
 import re
@@ -201,7 +202,7 @@ def invalid(error: str) -> Verdict:
 
 
 def last_object(text: str, fits: Callable[[Data], bool], *, told: str = "") -> Data | None:
-    """Return the matching JSON object if it is the complete text or its last line, or None.
+    """Return the matching JSON object if it is the full text or its last line, or None.
 
     A code fence around the object is ignored, as is an object that only repeats the prompt.
     """

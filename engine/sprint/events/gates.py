@@ -60,7 +60,7 @@ class GateInterrupted(AboutGate, frozen=True):
 
 
 class GateRepaired(AboutGate, frozen=True):
-    """An agent's run to repair a gate ended, so the gate's script must run again."""
+    """An agent's run to fix a failed gate ended, so the gate's script must run again."""
 
     is_quiet = True
 

@@ -160,7 +160,10 @@ class AgentRan(KnowledgeEvent, frozen=True):
 
     @property
     def outcome(self) -> str:
-        """Return the status, `limit`, or `hung` if a completed run had to be killed."""
+        """Return how the run ended: as a status, `limit` or `hung`.
+
+        A completed run that had to be killed is `hung`.
+        """
         if self.limit is not None:
             return "limit"
         return "hung" if self.is_hung and self.status == "completed" else self.status

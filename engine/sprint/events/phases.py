@@ -11,7 +11,7 @@ from .sprint import Source
 
 
 class AboutPhase(Event, frozen=True):
-    """An event at a node of the plan; `phase` is the node's address."""
+    """An event about a node of the plan; `phase` is the node's address."""
 
     stays: ClassVar[tuple[str, ...]] = ("phase",)
     subject = Subject("phase", ("phase",), "phase")

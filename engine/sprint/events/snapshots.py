@@ -28,7 +28,7 @@ class FileLeft(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def left_words(left: Sequence[FileLeft], count: int) -> str:
-    """Return a line with the paths missing from a snapshot, and the number of paths."""
+    """Return a sentence that lists and counts the paths missing from a snapshot."""
     named = ", ".join(
         f"{one.path or 'all'} ({one.reason})" for one in left[:LEFT_SHOWN_MAX]
     )

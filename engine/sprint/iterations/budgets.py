@@ -1,7 +1,7 @@
 """The budgets of a run and of the sprint: their use, warnings, prices, and remedies.
 
 Everything is computed from the log and the current time. A budget is checked before an
-action that costs something: work that is already running may exceed the budget, and the
+action that costs something, so work that is already running may exceed the budget; the
 excess is shown. If an agent does not report its cost, the cost is computed from the given
 price.
 """
@@ -79,12 +79,12 @@ class BudgetState(msgspec.Struct, frozen=True):
         return not usage.is_less(self.spent, self.limit)
 
     def name(self) -> str:
-        """Return the key under which the budget's warning is recorded, once only."""
+        """Return the key that ensures that the budget's warning is recorded only once."""
         return f"{self.of} {self.budget} {self.limit}"
 
 
 def priced(used: usage.Usage | None, price: Price | None) -> usage.Usage | None:
-    """Return a run's usage, with its cost computed if it reports only tokens.
+    """Return a run's usage, with the cost computed if the run reports only tokens.
 
     Tokens written to a cache cost as much as input tokens.
     """
@@ -128,7 +128,7 @@ def price_of(text: str) -> Price:
 
 
 def standings(sprint: Sprint, now: str, *, of: str) -> list[BudgetState]:
-    """Return the usage of each budget, either of the last run or of the sprint."""
+    """Return the state of each budget that applies to the last run or to the sprint."""
     knowledge = sprint.knowledge
     loops = knowledge.loops
     limits = loops.budgets

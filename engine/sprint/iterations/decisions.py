@@ -130,7 +130,7 @@ def _sets(event: f.RulesSet) -> SetRules:
 
 
 class ApplyArtifacts(Command, frozen=True):
-    """Record which of the selected iteration's files were copied, and to where."""
+    """Record which of the selected iteration's files were copied, and where to."""
 
     source: str
     destination: str

@@ -53,7 +53,7 @@ class Ended(NamedTuple):
     def events(
         self, sprint: Sprint, open_number: int | None, before: Sequence[e.AgentRan] = ()
     ) -> list[Event]:
-        """Return the events that record this fact, omitting the contents of `before`."""
+        """Return the events that record this fact, omitting parts recorded in `before`."""
         if open_number is None:
             return []
         if self.run is None:

@@ -116,7 +116,7 @@ def reach_goal(
 class FailIteration(Command, frozen=True):
     """Record that the current iteration's run failed.
 
-    The retry policy either allows another attempt in the same iteration, or the sprint is
+    Either the retry policy allows another attempt in the same iteration, or the sprint is
     blocked: a loop tolerates a few failures in a row, whatever their category.
     """
 

@@ -23,7 +23,7 @@ TASK_FROM = {RUNNING: (SPAWNED,), COMPLETED: (SPAWNED, RUNNING), FAILED: (SPAWNE
 
 
 class SpawnHook(Command, frozen=True):
-    """Record that a hook is about to run; `again` if its earlier process has died."""
+    """Record that a hook is about to run; `again` is set if its earlier process died."""
 
     hook_id: str
     iteration: int | None = None

@@ -102,7 +102,7 @@ def runs_seen(
 
 
 def iteration_of(ran: f.AgentRan, version: int, begun: Begun) -> int:
-    """Return a run's iteration: the recorded iteration, or else the latest at that time."""
+    """Return the iteration recorded for a run, or else the latest iteration at the time."""
     return last_begun(version, begun) if ran.iteration is None else ran.iteration
 
 

@@ -201,7 +201,7 @@ class EndRestore(Command, frozen=True):
 
 
 class GiveRestoreUp(Command, frozen=True):
-    """Record that a restore was abandoned, and undo its rollback.
+    """Record that a restore was abandoned, and undo its state rollback.
 
     The rollback remains if anything was recorded after it, because undoing it would discard
     those events.
@@ -234,7 +234,7 @@ def files_with(
 def files_to_undo(sprint: Sprint, *, tree: WorkTree, than: int) -> Restore | None:
     """Return the latest files-only restore, if it is the next change to undo.
 
-    Return None if the change to the plan that would be undone is newer.
+    Return None if the plan's next change to undo is newer.
     """
     undone, _ = _files_taken_back(sprint.knowledge, tree)
     alone = [r for r in _files_alone(sprint.knowledge, tree) if r.version not in undone]

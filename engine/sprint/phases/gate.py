@@ -164,7 +164,7 @@ def is_due(node: tree.Node) -> bool:
 
 
 def find_gate(sprint: Sprint, phase: str | None) -> tree.Node:
-    """Return the node with a gate at an address, or the node that the pointer waits for.
+    """Return the node at an address, or the node whose gate the pointer waits for.
 
     Without an address, this is the first node with an open gate from the pointer's leaf
     upwards, preferably a node whose gate is due. Raise `RefusedError` if there is no gate.

@@ -1,7 +1,7 @@
 """The commands that record a gate's runs and results, and the effects of their events.
 
-The first failure sets the status to `retrying`, a failed retry to `failed`. Once the
-retries are used up, the gate, its phase and the sprint are `blocked` (SPR-107).
+The first failure sets the status to `retrying`; a failed retry sets it to `failed`. Once
+the retries are used up, the gate, its phase and the sprint are `blocked` (SPR-107).
 """
 
 from collections.abc import Callable
@@ -94,7 +94,7 @@ class CheckGate(Command, frozen=True):
 
 
 class RepairGate(Command, frozen=True):
-    """Record the end of an agent's work to repair the findings of a gate."""
+    """Record the end of an agent's attempt to fix a failed gate."""
 
     phase: str
 
@@ -243,7 +243,7 @@ def _event(
 
 
 def _take_up(plan: Plan, node: Node, at: str) -> None:
-    """Resume a leaf that was blocked by its gate, because the gate is checked again."""
+    """Resume a leaf that its gate had blocked, now that the gate is checked again."""
     plan.renewed.pop(node.address, None)
     if plan.waiting is not None and plan.waiting.phase == node.address:
         plan.waiting = None

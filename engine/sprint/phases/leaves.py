@@ -36,8 +36,8 @@ class CompletePhase(Command, frozen=True):
     """Complete a leaf; after a phase with `break: true`, the sprint pauses.
 
     If the sprint was stopped during the work, the work is recorded as done, and the leaf
-    ends when the sprint resumes. A parent is completed by its children; for a completed
-    parent, this command sets the summary.
+    ends when the sprint resumes. A parent is completed when its children are; for a
+    completed parent, this command sets the summary.
     """
 
     phase: str | None = None
@@ -124,7 +124,7 @@ class SkipPhase(Command, frozen=True):
 class FailPhase(Command, frozen=True):
     """Record that the work on a leaf failed.
 
-    The retry policy either schedules another attempt, or the sprint is blocked.
+    Either the retry policy schedules another attempt, or the sprint is blocked.
     """
 
     error: str
@@ -195,7 +195,7 @@ def _for_leaves(
     kind: type[f.PhaseSkipped | f.PhaseRetried | f.PhaseReopened],
     reason: str | None,
 ) -> list[Event]:
-    """Return an event for each suitable leaf at or below a node; empty on repetition.
+    """Return an event for each suitable leaf at or below a node; empty for a repetition.
 
     Raise `RefusedError` if no leaf is suitable.
     """

@@ -111,7 +111,7 @@ class ResumeSprint(Command, frozen=True):
     retry: bool = False
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Return the resumption; if the sprint is in progress, this only ends a wait."""
+        """Return the events that resume the sprint or, if it is running, only end waits."""
         event = f.SprintResumed(self.by, self.why, self.done)
         stuck = _stuck(sprint.plan) if self.retry else []
         again = [f.PhaseRetried(leaf.address, self.why) for leaf in stuck]

@@ -24,9 +24,9 @@ ID_CHARS_MAX = 128
 class CreateSprint(Command, frozen=True):
     """Create a sprint from a compiled plan on which no work has started.
 
-    `plan` has the structure of PROGRESS.yaml; statuses, pointer and figures may be omitted.
-    Raise `RefusedError` if a phase is neither simple nor for-each, if siblings share an id,
-    or if work on the plan has already started.
+    `plan` has the structure of PROGRESS.yaml; statuses, the pointer and figures may be
+    omitted. Raise `RefusedError` if a phase is neither simple nor for-each, if siblings
+    share an id, or if work on the plan has already started.
     """
 
     plan: Data
@@ -57,7 +57,7 @@ class CreateSprint(Command, frozen=True):
 class ImportDocument(Command, frozen=True):
     """Import another tool's document, in full or as a difference from the current document.
 
-    The document is not changed, even if it contains contradictions and unknown keys. With
+    The document is not changed, even if it contains contradictions or unknown keys. With
     `with_facts`, the events that must have happened since the previous version are recorded
     as well.
     """

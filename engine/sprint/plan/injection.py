@@ -123,7 +123,10 @@ def _coming(
 
 
 def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[list[Data]]:
-    """Return the nodes with the last ids assigned and with new ids, to detect a repeat."""
+    """Return the nodes with the last assigned ids, and again with new ids.
+
+    The former are used to detect a repeated command.
+    """
     if id_prefix is None:
         return [nodes]
     check_id(id_prefix and f"{id_prefix}-0", field="id_prefix")

@@ -119,7 +119,7 @@ def _called(head: str, scope: Scope) -> str:
 
 
 def _report_without_item(variable: Variable, fields: list[str], report: Report) -> None:
-    """Report an item's variable outside a `for-each` phase; it remains as written."""
+    """Report an item variable used outside a `for-each` phase; it remains as written."""
     if len(fields) == 1 and fields[0] in OF_EVERY_ITEM and "." in variable.name:
         report(
             "variable-without-item",

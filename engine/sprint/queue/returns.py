@@ -26,7 +26,7 @@ _END_NOTHING = (f.ActivitySeen, f.IterationStarted, f.PhaseStarted)
 
 
 def with_returns(sprint: Sprint, events: list[Event], *, at: str) -> list[Event]:
-    """Return the decided events, followed by the returns of requests that they cause."""
+    """Return the decided events, followed by the request returns that they cause."""
     if all(x.kind is Kind.KNOWLEDGE or isinstance(x, _END_NOTHING) for x in events):
         return events
     waiting = _waiting(sprint)

@@ -56,7 +56,7 @@ class Ruling(NamedTuple):
 
 
 def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[Ruling]:
-    """Return the decision on every pending request by the first rule that applies.
+    """Return, for every pending request, the decision by the first rule that applies.
 
     If the decision is refused, the request stays pending.
     """

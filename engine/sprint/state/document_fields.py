@@ -1,6 +1,6 @@
 """Typed access to the fields of a document, which may contain anything.
 
-A field of another type is treated as missing. The second half of the module reads the
+A field of the wrong type is treated as missing. The second half of the module reads the
 settings of the loop for a goal.
 """
 

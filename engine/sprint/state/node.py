@@ -139,7 +139,7 @@ def gate_is_open(data: dict[str, Any]) -> bool:
 
 
 def takes_part(data: dict[str, Any]) -> bool:
-    """Return whether a node has an id and a status that the specification defines."""
+    """Return whether a node has an id and one of the statuses in the specification."""
     identity = data.get("id")
     return (
         isinstance(identity, str)
@@ -149,7 +149,7 @@ def takes_part(data: dict[str, Any]) -> bool:
 
 
 def escape(segment: str) -> str:
-    """Return an id escaped for an address: `~` as `~0`, `/` as `~1`, a first `#` as `~2`.
+    """Return an id escaped for an address: `~` as `~0`, `/` as `~1`, a leading `#` as `~2`.
 
     The escaped id cannot be mistaken for an index in an address.
     """

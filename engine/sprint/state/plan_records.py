@@ -48,7 +48,7 @@ class LoopCounters(msgspec.Struct, array_like=True):
         return self.idle + (self.number > 0 and not self.moved)
 
     def begin(self, number: int) -> None:
-        """Start an iteration, and end one that was left open."""
+        """Start an iteration, after ending any iteration that was left open."""
         self.end()
         self.number = number
 

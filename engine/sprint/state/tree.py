@@ -1,8 +1,9 @@
 """The index of a plan's document: nodes by address, leaves in order, derived parents.
 
 The document remains authoritative and is changed in place. The index is built from the
-document on first use and adds no information, except for a leaf that holds the pointer. A
-node without an id or a status is inert: it retains its position but is otherwise ignored.
+document on first use and adds no information, except for the leaf at which the pointer is
+held. A node without an id or a status is inert: it retains its position but is otherwise
+ignored.
 """
 
 from bisect import bisect_left
@@ -29,7 +30,7 @@ CHILDREN = ("phases", "steps", "phases")
 class Tree:
     """All nodes of a document by address, and its leaves in order.
 
-    The nodes of many plain phases are created on first access.
+    If there are many plain phases, their nodes are created on first access.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class Tree:
         return self._leaves
 
     def make_all(self) -> None:
-        """Create the nodes of all plain phases that do not have one yet."""
+        """Create a node for every plain phase that does not have one yet."""
         if (flat := self._flat) is None:
             return
         self._leaves = [self._plain(flat, index) for index in range(len(flat.phases))]
@@ -236,7 +237,7 @@ class Tree:
         return self.held is None and is_top and node.leaf >= 0 and not has_children
 
     def _work_beside(self, leaf: Node) -> Node | None:
-        """Return the first open leaf for which the nearest gate above a leaf is waiting."""
+        """Return the first open leaf that the nearest open gate above a leaf awaits."""
         for node in leaf.above():
             if gate_is_open(node.data):
                 found = (x for x in node.leaves() if self._stays_at(x.leaf))

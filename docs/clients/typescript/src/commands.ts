@@ -76,7 +76,7 @@ export interface AgentRan {
   is_fallback?: boolean;
 }
 
-/** Record which of the selected iteration's files were copied, and to where. */
+/** Record which of the selected iteration's files were copied, and where to. */
 export interface ApplyArtifacts {
   type: "apply-artifacts";
   source: string;
@@ -319,7 +319,7 @@ export interface EndMeasuredIteration {
   params?: { [name: string]: string };
 }
 
-/** Record the end of an agent run that repairs a gate's findings. */
+/** Record the end of an agent's run to fix a failed gate. */
 export interface EndRepair {
   type: "end-repair";
   ran: AgentRan;
@@ -468,7 +468,7 @@ export interface GiveRecommendation {
   given?: RecommendationGiven | null;
 }
 
-/** Record that a restore was abandoned, and undo its rollback. */
+/** Record that a restore was abandoned, and undo its state rollback. */
 export interface GiveRestoreUp {
   type: "give-restore-up";
   ended: FilesRestored;
@@ -862,7 +862,7 @@ export interface ReopenSprint {
   reason?: string | null;
 }
 
-/** Record the end of an agent's work to repair the findings of a gate. */
+/** Record the end of an agent's attempt to fix a failed gate. */
 export interface RepairGate {
   type: "repair-gate";
   phase: string;
@@ -1052,7 +1052,7 @@ export interface Source {
   sha256?: string;
 }
 
-/** Record that a hook is about to run; `again` if its earlier process has died. */
+/** Record that a hook is about to run; `again` is set if its earlier process died. */
 export interface SpawnHook {
   type: "spawn-hook";
   hook_id: string;
@@ -1091,7 +1091,7 @@ export interface StartPhase {
   model?: string | null;
 }
 
-/** Start an iteration for a gate repair, if each agent run is an iteration. */
+/** Start an iteration to fix a failed gate, if each agent run is an iteration. */
 export interface StartRepair {
   type: "start-repair";
   phase: string;

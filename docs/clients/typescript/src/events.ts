@@ -238,7 +238,7 @@ export interface GateInterrupted {
   reason?: string | null;
 }
 
-/** An agent's run to repair a gate ended, so the gate's script must run again. */
+/** An agent's run to fix a failed gate ended, so the gate's script must run again. */
 export interface GateRepaired {
   phase: string;
 }
