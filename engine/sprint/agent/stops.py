@@ -1,4 +1,4 @@
-"""Pure functions that return why a sprint must stop and what a person can do about it.
+"""Pure functions that return why a sprint must stop and how a person can continue it.
 
 A stop follows from the sprint's status, an undecided request, the iteration limit or a
 budget: no iteration starts if a budget is spent or if its use cannot be determined. `ENDS`

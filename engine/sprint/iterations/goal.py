@@ -117,7 +117,7 @@ class FailIteration(Command, frozen=True):
     """Record that the current iteration's run failed.
 
     Either the retry policy allows another attempt in the same iteration, or the sprint is
-    blocked: a loop tolerates a few failures in a row, whatever their category.
+    blocked: a loop tolerates a few consecutive failures, whatever their category.
     """
 
     error: str

@@ -108,7 +108,7 @@ def is_begun_for(plan: Plan, phase: str) -> bool:
 class EndIteration(Command, frozen=True):
     """End the current iteration, regardless of the sprint's status.
 
-    `ran` records an agent's run as well; its iteration and phase are filled in. The agent's
+    `ran` also records an agent's run; its iteration and phase are filled in. The agent's
     requests and learnings are recorded, but no step is changed.
     """
 

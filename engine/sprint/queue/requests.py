@@ -48,7 +48,7 @@ class SubmittedRequest(msgspec.Struct, frozen=True):
 class QueueRequests(Command, frozen=True):
     """Add requests to the queue, all of them or none.
 
-    A request that repeats the id and the content of a queued request is ignored.
+    A request that repeats the id and content of a queued request is ignored.
     """
 
     requests: Sequence[SubmittedRequest]
