@@ -85,8 +85,8 @@ def prepare(
 def lines_within(learnings: Iterable[Learning], budget: int) -> list[str]:
     """Return learnings as lines that fit into a number of characters, including newlines.
 
-    The most used learnings have priority; among equally used learnings, the newest. The
-    lines are in the order of `learnings`.
+    The most used learnings have priority; among equally used learnings, the newest one has.
+    The lines are in the order of `learnings`.
     """
     said = {
         one.id: _line(one) for one in learnings if one.still_valid and one.content.strip()

@@ -43,7 +43,7 @@ class JournalDocument(msgspec.Struct, eq=False):
         return None if index is None else self.entries[index]
 
     def learning(self, learning_id: str) -> Learning | None:
-        """Return the first learning with the given id in its current state, or None."""
+        """Return the current state of the first learning with the given id, or None."""
         index = self._learnings.get(learning_id)
         return None if index is None else self.learnings[index]
 

@@ -19,10 +19,10 @@ def fold_by(
     events: Iterable[Versioned],
     live: Sequence[tuple[int, int]] | None = None,
 ) -> Any:
-    """Apply the events that follow a state's version to the state in place, and return it.
+    """Apply the events that follow a state's version, and return the changed state.
 
-    `evolve` contains the handlers. A journal has no rollbacks, so `live` always covers all
-    events.
+    The state is changed in place. `evolve` contains the handlers. A journal has no
+    rollbacks, so `live` always covers all events.
     """
     for version, _, event in events:
         handler = evolve.get(type(event))

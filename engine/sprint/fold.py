@@ -207,7 +207,7 @@ def _in_parts(events: Iterable[Versioned]) -> Iterator[Part]:
 def _in_turns(
     parts: Iterable[Part], live: Sequence[VersionRange]
 ) -> Iterator[tuple[bool, Sequence[int], Sequence[Row]]]:
-    """Yield batches of events, each flagged as entirely effective or entirely discarded."""
+    """Yield batches of events, each batch flagged as entirely effective or discarded."""
     turns, in_force, turn = _turns(live), False, 0
     for versions, rows in parts:
         while versions and versions[-1] >= turn:

@@ -57,7 +57,7 @@ def snapshot_of(sprint: Sprint, number: int, *, tree: WorkTree) -> HeldSnapshot:
     """Return the newest snapshot that was taken before or at the end of an iteration.
 
     A later snapshot of the iteration is used only if there is no other. Raise
-    `NotFoundError` if there is none.
+    `NotFoundError` if no snapshot is found.
     """
     knowledge = sprint.knowledge
     own = [
