@@ -48,7 +48,8 @@ def tokens_of(figures: Any) -> int | None:
 def lower_bounds(figures: Any) -> tuple[str, ...]:
     """Return the names of the figures, including `tokens`, that are lower bounds.
 
-    Older sums without such marks do not include the tokens for cache creation.
+    In older sums, lower bounds are not marked, and the tokens for cache creation are
+    missing.
     """
     found = getattr(figures, "at_least", ())
     if found is None:

@@ -215,7 +215,7 @@ class Acknowledged(Protocol):
     def acknowledged(self) -> Head | None:
         """Return the stored head, read without a lock; None if it is missing.
 
-        It may be older than the head of the log.
+        The stored head may be older than the head of the log.
         """
 
     def holds(self, head: Head) -> bool:

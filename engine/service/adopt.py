@@ -57,8 +57,8 @@ def observed_edit(
 ) -> tuple[int, EditObserved, dict[str, Any]]:
     """Return an observed edit, its version, and the document on which the edit was based.
 
-    Without a version, return the latest edit that is not adopted yet; raise `NotFoundError`
-    if there is none.
+    Without a version, return the latest edit that has not been adopted yet; raise
+    `NotFoundError` if there is none.
     """
     # Edits of a loop's files are not adopted: these files only contain figures.
     chosen, edit = edit_of(

@@ -87,8 +87,8 @@ def range_of(
 ) -> Range:
     """Return the range between two points, or of an iteration, with both ends included.
 
-    With a stream, the range consists of versions, otherwise of log positions. If a point is
-    a time, events are selected by the time at which they happened. Raise
+    For a stream, the range consists of versions; for the whole log, of positions. If a
+    point is a time, events are selected by the time at which they happened. Raise
     `InvalidInputError` for a point that exists only in sprints.
     """
     found = Range()

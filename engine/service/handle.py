@@ -185,8 +185,8 @@ def _new_events(events: list[Event], moment: str, envelope: Envelope) -> list[Ne
 def refresh(service: Service, stream: str) -> Refreshed:
     """Update a stream's state files; record third-party edits and store the edited files.
 
-    If the sprint's rules say so, edits are adopted at once. On exit, an interrupted update
-    is repeated, but an update whose file could not be written is not.
+    If the sprint's rules require it, edits are adopted at once. On exit, an interrupted
+    update is repeated, but an update whose file could not be written is not.
     """
     try:
         if (sprint_id := sprint_of(stream)) is None:

@@ -15,8 +15,8 @@ from .streams.catalogue import sprint_of, sprint_stream
 def holder(service: Service, place: Place, *, besides: str = "") -> str | None:
     """Return the sprint, other than `besides`, whose file is at a path in this work tree.
 
-    An unfinished sprint takes precedence. Otherwise, it is the sprint that was finished
-    last.
+    An unfinished sprint takes precedence; otherwise, the sprint that was finished last is
+    returned.
     """
     read = map(service.sprint, service.sprints())
     others = (sprint for sprint in read if sprint.id != besides)

@@ -1,6 +1,7 @@
 """The workspace: everything that changes a log, and the states of its streams.
 
-After it is closed, even by an error, the state files contain all recorded events.
+After the workspace is closed, even by an error, the state files contain all recorded
+events.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 `--output-format json` prints the result, or a list of all messages; `stream-json` prints
 one message per line. A run may have several results, one per turn. A transcript on disk
-contains the same messages under other names, without a result.
+contains the same messages under other names, but no result.
 """
 
 import re

@@ -261,7 +261,7 @@ def with_errors(
 ) -> tuple[Answer, Activity]:
     """Return the result, adding the error that a failed run printed to standard error.
 
-    If Gemini CLI fails, it prints only an object to standard error.
+    If Gemini CLI fails, it prints nothing but a JSON object to standard error.
     """
     answer, activity = heard
     if exit_code == 0 or answer.error is not None or answer.usage is not None:

@@ -128,9 +128,9 @@ def repository_state(
 ) -> RepositoryState | None:
     """Return the state of the repository that contains a folder.
 
-    Return None if there is no repository or git is not installed. `but` returns files and
-    folders, relative to the folder, whose changes are ignored; it is called only if there
-    is a repository.
+    Return None if there is no repository or git is not installed. `but` returns paths,
+    relative to the folder, of files and folders whose changes are ignored; it is called
+    only if there is a repository.
     """
     repository = repository_around(folder)
     if repository is None:

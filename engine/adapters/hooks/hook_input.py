@@ -1,8 +1,8 @@
 """Conversion of an agent's hook input into an event of the agent's session.
 
 Input from any agent is first normalized to Claude Code's format, which most agents already
-use, with different event names. Copilot also has a camel-case format that does not name the
-event; opencode uses its plugin format.
+use, though with different event names. Copilot also has a camel-case format that does not
+name the event; opencode uses its plugin format.
 """
 
 import re

@@ -1,6 +1,7 @@
 """Keeps, closes and redirects a process's file descriptors.
 
-It uses only the standard library, because it is imported before a wrapped command starts.
+This module uses only the standard library, because it is imported before a wrapped command
+starts.
 """
 
 import os

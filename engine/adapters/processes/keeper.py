@@ -101,7 +101,8 @@ class OwnTerminal:
 def is_in_foreground(number: int) -> bool:
     """Return whether this process may configure a terminal.
 
-    It may if it runs in the foreground or if the terminal is not its controlling terminal.
+    It may do so if it runs in the foreground or if the terminal is not its controlling
+    terminal.
     """
     try:
         return os.tcgetpgrp(number) == os.getpgrp()

@@ -1,7 +1,8 @@
 """Signal handling: defers signals to safe points, and forwards signals to a child.
 
-`Signals` defers signals that end this process until it can end cleanly. `WaitingSignals`
-forwards them to a running command immediately, without ending this process.
+If a signal would end this process, `Signals` defers it until the process can end cleanly.
+`WaitingSignals` forwards signals to a running command immediately, without ending this
+process.
 """
 
 import os

@@ -120,7 +120,7 @@ class Supervisor:
     def left(self) -> list[int]:
         """Return the child processes, whose ids remain valid until they are reaped here.
 
-        Their descendants become children of this process when they end.
+        When they end, their descendants become children of this process.
         """
         return children() if self._adopts else []
 

@@ -96,8 +96,8 @@ def _where(message: str) -> tuple[str, str | None]:
 def read(report: Report, pointers: Mapping[str, str]) -> Found:
     """Return the metrics in a report, given their JSON pointers by name.
 
-    Raise `InvalidInputError` if the report contains none of them, or if one is not a
-    number.
+    Raise `InvalidInputError` if the report contains none of the metrics, or if a metric is
+    not a number.
     """
     if not pointers:
         raise report.bad(

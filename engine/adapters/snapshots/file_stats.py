@@ -149,8 +149,8 @@ class RestoredStats:
     def end_batch(self) -> None:
         """Record that all drafts are synced but none has been put in place yet.
 
-        Their pages are clean, so the next write updates the time, even if it is made
-        through a memory map.
+        Their pages are clean, so the next write updates the time, even if that write is
+        made through a memory map.
         """
         now_ns, is_local = time.time_ns(), self._quiet.is_local
         for path, draft in self.drafts.items():

@@ -42,8 +42,8 @@ _REFUSALS = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ELOOP
 def unseen(git: Git, root: Path) -> tuple[frozenset[str], str | None]:
     """Return the paths below a root that git ignores, and a problem or None.
 
-    Folders end with a slash. A tracked file is never ignored. If the list of tracked files
-    cannot be read, the problem states the reason.
+    Paths of folders end with a slash. A tracked file is never ignored. If the list of
+    tracked files cannot be read, the problem states the reason.
     """
     top, index, exclude, objects = _repository(root)
     call = ["ls-files", "-z", "--others", "--ignored", "--directory", "--exclude-standard"]

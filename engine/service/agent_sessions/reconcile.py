@@ -1,7 +1,7 @@
-"""Reconciliation: recording the calls in a transcript or stream that hooks did not report.
+"""Reconciliation: recording calls that hooks did not report, from a transcript or stream.
 
-They are recorded under the keys that hooks would use, so each call is recorded once. A
-transcript that the user did not name is read only if it is in the agent's own folder.
+These calls are recorded under the keys that hooks would use, so each call is recorded once.
+A transcript that the user did not name is read only if it is in the agent's own folder.
 """
 
 import itertools
@@ -129,9 +129,9 @@ def take_calls(
 ) -> Taken:
     """Record the calls that only a transcript or stream contains, each once.
 
-    An unfinished call is recorded only if the session `is_over`, because its hook may still
-    report it. A stream covers a single `run`, so only that run's recorded calls are
-    compared. The calls are assigned to `work`, by default the session's work. Recording
+    An unfinished call is recorded only if the session `is_over`, because otherwise its hook
+    may still report it. A stream covers a single `run`, so only that run's recorded calls
+    are compared. The calls are assigned to `work`, by default the session's work. Recording
     stops after `seconds`. If the session was redacted, only later calls are compared.
     """
     until = time.monotonic() + seconds

@@ -1,7 +1,7 @@
 """Gate runs: each start is recorded before the script starts, and each result after it.
 
 No lock is held while the script runs, so the script can use sprintlog itself. If the
-process is killed, no end of the run is recorded, which the next run detects.
+process is killed, the recorded run has no end, which the next run detects.
 """
 
 import os

@@ -217,9 +217,9 @@ def place_for_new(
 def make_folder(location: Location) -> None:
     """Create the log's folder, accessible only to the user, regardless of the umask.
 
-    A folder inside a work tree contains a `.gitignore` file that makes git ignore it. Raise
-    `RefusedError` if the work tree already has a log, or if the folder cannot be created or
-    is accessible to others. The mode of an existing folder is not changed.
+    A folder inside a work tree contains a `.gitignore` file that makes git ignore the
+    folder. Raise `RefusedError` if the work tree already has a log, or if the folder cannot
+    be created or is accessible to others. The mode of an existing folder is not changed.
     """
     places = _candidates(location.root)
     for place in places if location in places else [location]:

@@ -118,8 +118,8 @@ def parse_point(text: str, *, now: int) -> Point:
 def version_at(log: Log, stream: str, head: "Sprint | Journal", point: Point) -> int:
     """Return a stream's version as of a point; `head` is the state at the stream's head.
 
-    For a time, this is the last version in stream order whose time is not after it. Raise
-    `NotFoundError` if the stream was empty at that point.
+    For a time, this is the last version in stream order whose time is not after the given
+    time. Raise `NotFoundError` if the stream was empty at that point.
     """
     if point.form in ("best", "iter"):
         if not isinstance(head, Sprint):

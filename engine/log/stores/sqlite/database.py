@@ -170,7 +170,7 @@ class Connection:
     def triggers_off(self) -> Iterator[None]:
         """Disable the log's triggers on this connection, if Python supports it.
 
-        Use it only within a transaction that has checked the end of the log. Other
+        Use this only within a transaction that has checked the end of the log. Other
         connections are not affected, and the triggers are enabled again afterwards.
         """
         switch = getattr(self.raw, "setconfig", None)
