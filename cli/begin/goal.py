@@ -37,7 +37,7 @@ def set_(
 ) -> None:
     """Set the goal and switch the sprint to Ralph mode.
 
-    If the work tree has no unfinished sprint, a sprint with a limit of 100 iterations is
+    If the work tree has no unfinished sprint, a sprint limited to 100 iterations is
     created.
 
     Example: sprintlog goal set 'Every test is green'

@@ -122,9 +122,9 @@ def progress(
 def journal(files: tuple[Path, ...], **given: Any) -> None:
     """Import the entries, learnings and patterns of a progress.json or a dated text file.
 
-    Records are matched by id, so the import is idempotent, and a later version of the file
-    adds only its new records. An entry is never replaced: differences from recorded entries
-    are reported but not imported.
+    Records are matched by id, so the import is idempotent, and a later version adds only
+    its new records. An entry is never replaced: differences from recorded entries are
+    reported but not imported.
 
     Example: sprintlog import journal .ralph/progress.json
     """

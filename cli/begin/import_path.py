@@ -62,7 +62,7 @@ def recognise(path: Path) -> str:
 
 
 def in_folder(folder: Path) -> dict[tuple[str, Path], Path]:
-    """Map the kind and path of each record in a folder to the first usual path that exists.
+    """Return each record's first existing usual path in a folder, by kind and path.
 
     If several files of a kind belong to one loop, the path of the record is its folder.
     """
@@ -264,7 +264,7 @@ def _opened() -> deque[Path]:
 
 
 def _others(folder: Path, known: Collection[Path]) -> Iterator[NotTaken]:
-    """Yield the remaining files in known tools' folders, which are not imported."""
+    """Yield the files in known tools' folders that are not imported."""
     places = [folder] if folder.resolve().name in IN_TOOLS else []
     for place in [*places, *(folder / name for name in IN_TOOLS)]:
         files = sorted(place.iterdir()) if place.is_dir() else []

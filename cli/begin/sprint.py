@@ -86,8 +86,8 @@ def create(
     Without a plan or a goal, the sprint is for your own loop, like the sprints that `wrap`
     creates, and you can set rules before the first run.
 
-    The plan is a YAML file that you write: `sprintlog help plan` shows an example. It can
-    also be a PROGRESS.yaml. A goal needs no plan: steps are added during the work.
+    The plan is a YAML file that you write (`sprintlog help plan` shows an example) or a
+    PROGRESS.yaml. A goal needs no plan: steps are added during the work.
 
     Examples: sprintlog sprint create auth --plan plan.yaml
 

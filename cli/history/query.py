@@ -50,7 +50,7 @@ def command(
 
     The command updates and reads query.db, a file in the log's folder that any SQLite tool
     can open. The query cannot change the log. If SQL is -, the query is read from stdin.
-    --json prints one line per row: an object with the columns.
+    --json prints each row as an object on one line.
 
     Examples: sprintlog query 'SELECT type, count(*) FROM v_events GROUP BY type'
 

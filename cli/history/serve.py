@@ -72,8 +72,8 @@ def command(
 
     The command prints an address with a token, which the browser then stores in a cookie.
     Access without the token is denied, and the page is read-only without --write. The
-    command requires the extra `web`. Ctrl-C stops the server; open pages reconnect when it
-    is started again.
+    command requires the extra `web`. Ctrl-C stops the server; open pages reconnect after a
+    restart.
 
     Examples: sprintlog serve
 

@@ -1,4 +1,4 @@
-"""Capture of an iteration's measurements, as given or as required by the stored rules."""
+"""Capture of an iteration's measurements, as specified by options or the stored rules."""
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.judging.loop_rules import MeasureRules

@@ -66,7 +66,7 @@ def describe(
 @typed.option("--reason", metavar="TEXT", required=True, help="The reason for retraction.")
 @with_recording
 def retract(number: int, reason: str, **given: Any) -> None:
-    """Retract a wrong measurement, so that it no longer affects any judgement.
+    """Retract a wrong measurement: it no longer affects any judgement.
 
     The best iteration is determined again without the retracted measurement. Iterations
     that were compared with the retracted iteration are compared with the iteration before

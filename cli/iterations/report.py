@@ -112,8 +112,8 @@ def command(
     all regressions; it has a row for each iteration.
 
     An iteration's report reflects the state when it was measured; later iterations do not
-    change the report. For an unmeasured iteration it contains the reason and the available
-    data. "Best Preserved" states whether a snapshot contained the best files at that time.
+    change it. For an unmeasured iteration it contains the reason and the available data.
+    "Best Preserved" states whether a snapshot contained the best files at that time.
 
     Examples: sprintlog report >> "$GITHUB_STEP_SUMMARY"
 

@@ -127,7 +127,7 @@ def call(name: str, given: Any, caller: Caller) -> Answered:
     """Return the answer to a call; refusals and errors are answers as well.
 
     As with commands, the log is opened for each call: the log may be created, moved or
-    repaired in the meantime, and other processes never have to wait.
+    repaired between calls, and other processes never have to wait.
     """
     try:
         known = {tool.name: tool for tool in offered(reads_only=caller.served.reads_only)}

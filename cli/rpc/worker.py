@@ -230,7 +230,7 @@ class LogWorker:
             self._is_woken = False
 
     def _gather(self, clients: int) -> None:
-        """Wait for further requests from answered clients to commit them together."""
+        """Wait for further requests from answered clients, to commit them together."""
         if clients <= 1:
             return
         until = time.monotonic() + GATHER_SECONDS

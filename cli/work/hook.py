@@ -12,8 +12,8 @@ def command(agent: str, more: tuple[str, ...]) -> None:
     """Record a hook call that an agent passes on stdin, as an event of its session.
 
     AGENT is claude, codex, copilot, cursor, gemini or opencode. The command reads JSON from
-    standard input, prints nothing, and always exits with status 0, so that it never makes
-    an agent wait or stop. If the log is unavailable, events are spooled. Without a log,
+    standard input, prints nothing, and always exits with status 0, so it never makes an
+    agent wait or stop. If the log is unavailable, events are spooled. Without a log,
     nothing is recorded. For a tool call, the command stores the tool, outcome, exit code,
     duration, paths, lines, digests and the beginning of a command, but never file contents.
 

@@ -122,8 +122,8 @@ def skip(phase: str | None, reason: str | None, **given: Any) -> None:
 def retry(phase: str | None, reason: str | None, **given: Any) -> None:
     """Retry a failed or blocked leaf, or all such leaves of a step or phase.
 
-    If a person retries a leaf, the retries of the leaf and of its gate are available again.
-    If the failure blocked the sprint, run `sprintlog sprint resume` first.
+    If a person retries a leaf, the retries of the leaf and its gate are available again. If
+    the failure blocked the sprint, run `sprintlog sprint resume` first.
 
     Example: sprintlog phase retry build/step-0/implement
     """

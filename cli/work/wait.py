@@ -22,8 +22,8 @@ from ..wrapping.limit_wait import wait
 def command(sprint_id: str | None, actor: str, as_json: bool) -> None:
     """Wait until the limit that ended the agent's last run has expired.
 
-    The last run is the latest run recorded by `wrap`, `run` or `iteration end`. If the end
-    of the limit is unknown, the waits increase: 1, 2, 4 … 60 minutes. `sprintlog sprint
+    The last run is the latest recorded by `wrap`, `run` or `iteration end`. If the end of
+    the limit is unknown, the waits increase: 1, 2, 4 … 60 minutes. `sprintlog sprint
     resume` in another terminal ends the wait.
 
     The exit status is 0 if the limit has expired and work can continue, 1 if a person or

@@ -1,4 +1,4 @@
-"""The wait for the limit that ended the last run, used by `wait` and `wrap --wait`."""
+"""Waiting for the last run's limit to expire, as used by `wait` and `wrap --wait`."""
 
 import os
 
