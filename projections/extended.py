@@ -1,4 +1,4 @@
-"""Projections provided by extensions, updated by the runner and stored.
+"""Stored projections that extensions provide and the runner updates.
 
 The state of a projection is stored as JSON with the saved states of the log. An erasure
 therefore also deletes the projection's state, which is recomputed if it is missing.
@@ -42,7 +42,7 @@ class SprintReading(Protocol):
 
 
 class _Kept(msgspec.Struct):
-    """A stored state with its extension, its rules and the last event that it includes."""
+    """A stored state, its extension, the version of its rules, and its last event."""
 
     whose: str
     rules: int

@@ -56,7 +56,7 @@ class Asked(NamedTuple):
         return self.given.get("at")
 
     def sprint(self) -> Sprint:
-        """Return the requested sprint, now or at a point."""
+        """Return the requested sprint, now or as of a point in the log."""
         name = self.workspace.choose(self.given.get("sprint"))
         sprint = self.workspace.sprint(name, at=self.at)
         check_exists(sprint)
@@ -249,7 +249,7 @@ def _sprints(asked: Asked) -> Any:
 
 
 def _of_sprint(answered: Callable[[Asked, Sprint], Any], *takes: str) -> Question:
-    """Return a question about a sprint, either now or at a point."""
+    """Return a question about a sprint, either now or as of a point in the log."""
     return Question(("sprint", "at", *takes), lambda asked: answered(asked, asked.sprint()))
 
 

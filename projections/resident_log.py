@@ -44,7 +44,7 @@ class ResidentLog:
 
     @contextmanager
     def together(self) -> Iterator[Callable[[Callable[[], Value]], Value | None]]:
-        """Commit everything recorded within this context at once.
+        """Commit everything recorded within this context together.
 
         Yield a function that calls another function and returns its result, or None if that
         function has effects outside the log and must be committed on its own. The log is
@@ -61,7 +61,7 @@ class ResidentLog:
 
     @property
     def can_commit_together(self) -> bool:
-        """Return whether the log's store can commit several appends at once."""
+        """Return whether the log's store can commit several appends together."""
         return hasattr(self.workspace().log, "together")
 
     def to_record(self) -> Workspace:

@@ -137,7 +137,7 @@ def _work(
 
 
 def _start(log: Log, projection: StoredProjection) -> tuple[int, bool]:
-    """Return where a projection continues, and whether it starts over."""
+    """Return the position from which a projection continues, and whether it starts over."""
     mark = projection.mark()
     if (
         mark is not None

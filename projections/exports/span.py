@@ -1,8 +1,8 @@
 """OpenTelemetry spans of agent runs, gate checks and tool calls, and their OTLP JSON.
 
 The attribute names follow open-telemetry/semantic-conventions-genai at commit 002c8a6,
-whose status is "Development". The Python package marks all of its constants as moved to
-that repository.
+where they have the status "Development". OpenTelemetry's Python package marks all of its
+constants as moved to that repository.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -2,8 +2,8 @@
 
 Each sprint is a trace. Its workflow span contains the iterations, an iteration contains
 agent runs and gate checks, and an agent run contains its tool calls. Every other event
-becomes a span event of the iteration or sprint in which it occurred. OTLP JSON has one
-message per line. Ids are derived from hashes in the log, so the same log always produces
+becomes a span event of the iteration or sprint in which it occurred. Each line of OTLP JSON
+is one message. Ids are derived from hashes in the log, so the same log always produces
 the same spans.
 """
 
@@ -50,7 +50,7 @@ class CallingRun(NamedTuple):
 
 
 class ToolCallers:
-    """Indexes of agent runs by session and correlation id, and an index of sprints."""
+    """Indexes of agent runs by session and by correlation id, and an index of sprints."""
 
     def __init__(self) -> None:
         self._by_session: defaultdict[str, list[CallingRun]] = defaultdict(list)
@@ -92,7 +92,7 @@ class ToolCallers:
 
 
 class OpenSpan:
-    """A span under construction: of a sprint, an iteration or a session."""
+    """A span under construction for a sprint, an iteration or a session."""
 
     def __init__(
         self, place: PlaceInTrace, name: str, told: ExportedEvent, **said: Any

@@ -39,7 +39,7 @@ def _csv_cell(value: Value) -> str:
 
 
 def csv_text(text: str) -> str:
-    """Return the text in a form that no spreadsheet interprets as a formula."""
+    """Return the text in a format that no spreadsheet interprets as a formula."""
     return f"'{text}" if text.lstrip().startswith(_FORMULA) or text[:1] == "\t" else text
 
 

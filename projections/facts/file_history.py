@@ -1,4 +1,4 @@
-"""The state file at every version; each line has the version that set it.
+"""The state file at every version, with the version that set each line.
 
 Each version stores its changes: the removed lines and the added lines. Applying the changes
 in order produces the file's text at each version.

@@ -104,8 +104,8 @@ class FilesOfIterations:
 class SprintPast:
     """The events of a sprint up to a version, reduced to the data that its page requires.
 
-    Each event is read once. Apart from eight bytes per event for its time, memory use does
-    not depend on the number of events.
+    Each event is read once. Apart from the eight bytes that store each event's time, memory
+    use does not depend on the number of events.
     """
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class SprintPast:
     def setters(
         self, workspace: Workspace, sprint: Sprint, versions: Iterable[int]
     ) -> dict[int, str]:
-        """Return the type and actor of the event at each given version."""
+        """Return the type and actor of the event at each of the given versions."""
         known = self._setters
         self._setters = {}
         for version in {*versions} - {0}:

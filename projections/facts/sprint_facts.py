@@ -73,7 +73,7 @@ class SprintFacts:
         position: int | None = None,
         past: SprintPast | None = None,
     ) -> None:
-        """Read a sprint at a point; without a point, read it as of now, using the clock.
+        """Read a sprint as of a point in the log; by default, as of now, using the clock.
 
         Other streams are read up to `position`, by default the point's position. If `past`
         is given, it is extended, so that its events are not read again.
@@ -107,7 +107,7 @@ class SprintFacts:
 
     @cached_property
     def last(self) -> RecordedEvent:
-        """Return the event at the point."""
+        """Return the newest event up to the point."""
         return self.event(self.version)
 
     def event(self, version: int) -> RecordedEvent:
@@ -273,7 +273,7 @@ class SprintFacts:
 
     @cached_property
     def equals(self) -> str:
-        """Return a note if other iterations tie with the best one only by exit code."""
+        """Return a note if other iterations tie with the best one on exit codes alone."""
         return equals_by_exit_code(self.judged)
 
     @cached_property
@@ -298,7 +298,7 @@ class SprintFacts:
         return self.past.file(self.workspace, self.sprint)
 
     def setters(self, versions: Iterable[int]) -> dict[int, str]:
-        """Return the type and actor of the event at each given version."""
+        """Return the type and actor of the event at each of the given versions."""
         return self.past.setters(self.workspace, self.sprint, versions)
 
     @cached_property
@@ -323,7 +323,7 @@ class SprintFacts:
         return self.past.story.course(told, **most)
 
     def event_lines(self, count: int) -> list[tuple[RecordedEvent, str, bool]]:
-        """Return the newest events, each with its one-line text and whether it is quiet."""
+        """Return the newest events, each with a line of text and a flag if it is quiet."""
         return [
             (one, what(one), kind is not None and kind.is_quiet)
             for one in self.newest(count)
@@ -348,7 +348,7 @@ class SprintFacts:
 
     @cached_property
     def journal(self) -> JournalDocument | None:
-        """Return the journal at the point, or None if there is none."""
+        """Return the journal as of the point, or None if there is none."""
         try:
             found = self.workspace.document(at=f"position:{self.position}")
         except NotFoundError:
@@ -380,7 +380,7 @@ class SprintFacts:
 def sprint_facts(
     workspace: Workspace, sprint_id: str, *, at: str | None = None
 ) -> SprintFacts:
-    """Return the facts about a sprint at a point, by default its newest version.
+    """Return the facts about a sprint as of a point, by default its newest version.
 
     The facts depend only on the log, not on the clock.
     """

@@ -1,1 +1,1 @@
-"""Verification and salvage of logs, and their copies and redactions."""
+"""Verification, salvage, copying and redaction of logs."""

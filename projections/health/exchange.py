@@ -67,7 +67,7 @@ def export_log(
     sprint_id: str | None = None,
     progress: Progress = lambda count: None,
 ) -> Carried:
-    """Write a log, or a sprint's events, as lines, verifying the chain at the same time.
+    """Write a log or a sprint's events as lines, while verifying the chain.
 
     The end of the export is fixed at the start. Raise `UnreadableError` at the first
     problem: the output then lacks its last line and is not a valid export.
@@ -118,7 +118,7 @@ def import_log(
     file: str,
     progress: Progress = lambda count: None,
 ) -> ImportedLog:
-    """Import the export of a complete log atomically.
+    """Atomically import the export of a complete log.
 
     All lines, limits and events, the chain, the head, and the readability of every sprint
     are checked. Missing state files are written. Raise `RefusedError` if the log is not
@@ -255,7 +255,7 @@ def problem_of(recorded: RecordedEvent) -> str | None:
 
 
 def _check_readable(workspace: Workspace, file: str) -> None:
-    """Raise `InvalidInputError` unless every stream folds and has a state file."""
+    """Raise `InvalidInputError` unless every stream can be written as a state file."""
     name = ""
     try:
         for sprint_id in workspace.sprints():
@@ -310,7 +310,7 @@ def copy_export(
 
 
 def _pages_of(lines: Iterable[bytes], before: Head, file: str) -> Pages:
-    """Yield an export's events one by one; ensure that the target is a prefix of it."""
+    """Yield an export's events one by one; ensure that the export extends the target."""
     is_met = before == START
     for _, found in events_of(lines, file=file):
         is_met = is_met or Head(found.position, found.hash) == before

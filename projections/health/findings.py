@@ -53,7 +53,7 @@ def sizes(folder: Path) -> dict[str, int]:
 
 
 def old_copies(folder: Path, *, before_seconds: float) -> dict[str, int]:
-    """Return the copies that have not been used since a given time, with their sizes."""
+    """Return the copies that have not been used since a given time, and their sizes."""
     found = {}
     for name, _ in COPIES:
         path = folder / name
@@ -86,7 +86,7 @@ EVENTS_LOOKED_AT = 10_000
 
 
 class AgentLines(NamedTuple):
-    """The numbers of output lines read, and of unknown lines, for a version of an agent."""
+    """For one version of an agent, the numbers of output lines and of unknown lines."""
 
     agent: str
     version: str | None
@@ -104,7 +104,7 @@ class AgentLines(NamedTuple):
 
 
 def agent_lines(workspace: Workspace) -> tuple[AgentLines, ...]:
-    """Return the numbers of output lines read by agent, sorted by name and version."""
+    """Return each agent's numbers of output lines, sorted by name and version."""
     found: dict[tuple[str, str], AgentLines] = {}
     after = max(0, workspace.log.head().position - EVENTS_LOOKED_AT)
     for recorded in workspace.log.read(after=after):

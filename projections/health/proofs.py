@@ -7,7 +7,8 @@
     root: the root of the Merkle tree over all events
     time: when the head was written
 
-OpenSSH creates the signatures (`ssh-keygen -Y`), with an agent, a hardware key, or a file.
+OpenSSH creates the signatures (`ssh-keygen -Y`), using an agent, a hardware key or a key
+file.
 """
 
 import re
@@ -65,7 +66,7 @@ class WrittenHead(msgspec.Struct, frozen=True):
 
 
 def tree_of(log: EventStore, size: int) -> MerkleTree:
-    """Return the Merkle tree over the first events of a log."""
+    """Return the Merkle tree over the first `size` events of a log."""
     pages = log.pages(until=size)
     return MerkleTree(bytes(row[_HASH]) for page in pages for row in page)
 

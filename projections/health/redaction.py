@@ -196,7 +196,7 @@ def _rewrite_state_files(
 def _over_imported(
     file: ProjectedFile[State], name: str, needle: places.Needle | None
 ) -> None:
-    """If an unchanged imported file contains the text, rewrite it in our own layout."""
+    """If an unchanged imported file contains the text, rewrite it in sprintlog's layout."""
     state = file.repository.current(name)
     path = file.path(state)
     if path is None or needle is None:
@@ -290,7 +290,7 @@ def note_of(
     actor: str,
     at: str,
 ) -> Note:
-    """Return the note for a redaction, which is written before the redaction starts."""
+    """Return the note that is written before a redaction starts."""
     places = [(event.stream, event.version) for event in events]
     return Note(reason, actor, at, places, [*texts])
 

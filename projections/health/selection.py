@@ -1,4 +1,4 @@
-"""Selection of events to erase, by position, time or text, and the text in them."""
+"""Selection of events to erase (by position, time or text), and of the text in them."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The types of places that store text: how text in them is found and removed."""
+"""The types of places that store text, and how text is found and removed there."""
 
 import json
 import os
@@ -161,7 +161,7 @@ class WaitingEvents(Files, frozen=True):
 
 
 class Rows(KeptText, frozen=True):
-    """The store's derived data, which can be recomputed unless it must be preserved."""
+    """Data derived by the store, which is deleted unless it must be preserved."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the rows that contain the text."""
@@ -288,7 +288,7 @@ def remove_from_tree(workspace: Workspace, paths: Sequence[str]) -> None:
 def _forms(text: str) -> Iterator[bytes]:
     """Yield the text verbatim, and as quoted in JSON, in JSON within JSON, and in YAML.
 
-    Bytes that are not valid UTF-8 are also yielded in the escaped form used in records.
+    Bytes that are not valid UTF-8 are also yielded in the escaped format used in records.
     """
     if (spelt := readable(text)) != text:
         quoted = as_json(text)[1:-1]
@@ -303,7 +303,7 @@ def _forms(text: str) -> Iterator[bytes]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield the text, or pieces distributed over its full length if it is long."""
+    """Yield the text or, if it is long, pieces distributed over its full length."""
     if len(text) <= 2 * PIECE_CHARS:
         yield text
         return

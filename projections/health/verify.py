@@ -160,7 +160,7 @@ def _of_heads(workspace: Workspace, expected: Head | None) -> Iterator[Finding]:
 
 
 class _Counted:
-    """The rows read for the chain check, whose payloads are checked at the same time."""
+    """Reads rows for the chain check, and checks their payloads at the same time."""
 
     def __init__(
         self,

@@ -312,7 +312,7 @@ def line_token(value: Any) -> Any:
 def _never_there(
     sprint_id: str, field: str, path: Path, document: dict[str, Any]
 ) -> NotFoundError:
-    """Return the error for a field that never existed, which names existing fields."""
+    """Return an error that names existing fields, for a field that never existed."""
     holder: Any = document
     for step in path:
         inside = find(holder, (step,))

@@ -1,9 +1,9 @@
 """All committed versions of a file, on every branch that led to the current version.
 
 Git's own rename detection stops where histories diverge, and follows any similar file.
-This module therefore lists all commits that touch a path. Where the file was created, it
-searches the files that the commit removed or changed for an earlier name. The caller
-decides whether two versions are of the same document.
+This module therefore lists all commits that touch a path. At the commit that created the
+file, it searches the removed or changed files for an earlier name. The caller decides
+whether two versions are of the same document.
 """
 
 import os
@@ -60,8 +60,8 @@ class CommittedFile:
         """Return all versions, oldest first; raise `RefusedError` if there are none.
 
         A version is content that differs from the content in all parents of its commit.
-        Restored content is a new version, and so is the side chosen by a final merge if the
-        other side was newer.
+        Restored content is a new version, and so is the side chosen by the final merge if
+        the other side was newer.
         """
         found: dict[tuple[str, str], Committed] = {}
         waiting = [("HEAD", self._path)]

@@ -89,7 +89,7 @@ def difference(
     sprint_id: str | None = None,
     file: str = "progress",
 ) -> Difference:
-    """Return a state file at two points; `new` defaults to the present.
+    """Return a state file as of two points in the log; `new` defaults to the present.
 
     A point has one of the formats in `points.FORMS`. The prefix `SPRINT@` selects a point
     of that sprint; `SPRINT@` alone means the sprint's current state.

@@ -34,7 +34,7 @@ class Trouble(NamedTuple):
 
 
 class OpenTroubles(NamedTuple):
-    """The open failures and the advice from a version until the next change."""
+    """The open failures and the advice that apply from a version until the next change."""
 
     version: int
     open: tuple[Trouble, ...] = ()

@@ -35,7 +35,7 @@ _TYPE = 4
 
 
 class Survey(NamedTuple):
-    """What exports need to know about a log up to its head."""
+    """The facts that exports require about a log up to its head."""
 
     head: Head
     source: str

@@ -66,7 +66,7 @@ class _GoneError(Exception):
 def decisions_at(
     workspace: Workspace, name: str, version: int, kinds: Collection[str] = ()
 ) -> list[Decision]:
-    """Return a sprint's decisions up to a version, in order and optionally by kind."""
+    """Return a sprint's decisions of the given or all kinds up to a version, in order."""
     try:
         return _Decided(workspace, name).at(version, {*kinds})
     except _GoneError:

@@ -1,4 +1,4 @@
-"""A work tree's contents as a history of commits, and who changed them.
+"""A work tree's contents as a history of commits, with the possible authors of each change.
 
 Each snapshot follows the previous one. A restore continues from the restored snapshot, so
 restored lines keep their age. Differences between two snapshots are attributed to the

@@ -45,7 +45,7 @@ ReachedNodes = dict[int, ReachedNode]
 
 
 class SharedDocument:
-    """A copy of a sprint's document that later events do not modify."""
+    """A copy of a sprint's document that is not affected by later events."""
 
     def __init__(self, sprint: Sprint) -> None:
         self.document: Data = {}
@@ -60,7 +60,7 @@ class SharedDocument:
         self._names = {}
 
     def follow(self, sprint: Sprint, event: Event) -> ReachedNodes | None:
-        """Copy what an event may have changed; return the affected nodes; None for all."""
+        """Copy what an event may change; return the affected nodes, or None for all."""
         self.changed = []
         if event.reach is Reach.NOTHING:
             return {}
@@ -177,7 +177,7 @@ def _reached(tree: Tree, event: Event) -> Iterator[Node]:
 
 
 def _copied(value: Any) -> Any:
-    """Return a copy of a value, so that later events cannot modify it."""
+    """Return a copy of a value that later events cannot modify."""
     if value is None or isinstance(value, str | int | float):
         return value
     return msgspec.msgpack.decode(msgspec.msgpack.encode(value))
@@ -240,7 +240,7 @@ def replay(
 
 
 class Replay:
-    """A replay of a sprint's events after a version, which can be continued at any time."""
+    """A replay, continuable at any time, of a sprint's events after a version."""
 
     def __init__(self, workspace: ServiceWorkspace, sprint_id: str, first: int) -> None:
         self._workspace = workspace

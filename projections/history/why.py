@@ -1,8 +1,8 @@
 """The origin of a line in a file: iteration, session, prompt, gates and approvals.
 
 Snapshots show which iteration added a line, whether or not the line was committed. Without
-snapshots, commits show this: those that the log places between an iteration's start and
-end, otherwise those whose trailer or note names the iteration.
+snapshots, the iteration is determined from commits: those that the log places between its
+start and end, or else those whose trailer or note names it.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ not recorded yet, and `before` means older than all records."""
 
 
 class GateRunAnswer(Struct, frozen=True):
-    """A check of a phase's gate, or of the gate of a phase that contains it."""
+    """A check of a phase's own gate, or of an enclosing phase's gate."""
 
     phase: str
     attempt: int

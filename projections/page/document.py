@@ -1,4 +1,4 @@
-"""The page as a single HTML file, individual charts, and the summary for a CI job.
+"""Individual charts, the summary for a CI job, and the page as a single HTML file.
 
 The same log and point produce the same bytes. The content security policy of the page
 permits only the page's own style and script.
@@ -56,7 +56,7 @@ class Served(NamedTuple):
 
 
 def page(workspace: Workspace, sprint_id: str, *, at: str | None = None) -> str:
-    """Return the page of a sprint at a point, by default its newest version."""
+    """Return a sprint's page as of a point in the log, by default its newest version."""
     return document(sprint_facts(workspace, sprint_id, at=at))
 
 
@@ -99,7 +99,7 @@ def _policy() -> Markup:
 
 
 def sources() -> tuple[str, str]:
-    """Return the digests of the page's style and script, in the form used by policies."""
+    """Return the digests of the page's style and script, in the format used by policies."""
     return _digest(_style()), _digest(asset("page.js"))
 
 
@@ -113,7 +113,7 @@ def _link(name: str) -> Markup:
 
 
 def _digest(source: str) -> str:
-    """Return a source's digest, in the form used by policies."""
+    """Return a source's digest, in the format used by policies."""
     return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"
 
 

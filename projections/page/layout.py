@@ -45,7 +45,7 @@ class Box(NamedTuple):
 
 
 def labels_of(boxes: Sequence[Box], pixels: int, *, beside: bool = False) -> list[Label]:
-    """Return each bar's label in a drawing of a given width, without cuts or overlaps.
+    """Return each bar's label in a drawing of a given width, uncut and without overlaps.
 
     If `beside` is true, a label that does not fit inside its bar may be placed before or
     after it.
@@ -87,7 +87,7 @@ def _on(
 def _beside(
     name: str, x: float, width: float, free: tuple[float, float]
 ) -> tuple[Label, float]:
-    """Return the label inside or next to a bar, and the position where both end."""
+    """Return the label inside or next to a bar, and the position where the two end."""
     needs = len(name) * CHAR
     end = x + width
     if needs + PAD <= width:

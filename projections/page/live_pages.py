@@ -1,4 +1,4 @@
-"""The live pages: an overview of the log, a sprint's page, and any two points compared."""
+"""The live pages: an overview of the log, a sprint's page, and a comparison of points."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -98,7 +98,7 @@ def _iteration(found: Any) -> object:
 
 
 def compared(workspace: Workspace, given: Mapping[str, str]) -> str:
-    """Return the page that compares a state file at any two points."""
+    """Return the page that compares a state file at any two points in the log."""
     sprint_id = workspace.choose(given.get("sprint"))
     parts: list[Markup] = [_points(given, sprint_id)]
     if "from" in given:

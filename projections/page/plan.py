@@ -109,7 +109,7 @@ AT, ELAPSED = "\x01", "\x02"
 
 
 def state_file(facts: SprintFacts) -> Markup:
-    """Return the file at the page's version, and the data to show other versions."""
+    """Return the state file at the page's version, and the data to show other versions."""
     history = facts.file_history
     lines = history.lines_at(facts.version)
     lines_max, chars_max = limits_of(facts).lines, limits_of(facts).line_chars
@@ -143,7 +143,7 @@ def state_file(facts: SprintFacts) -> Markup:
 
 
 def packed(history: FileHistory, facts: SprintFacts) -> dict[str, Any]:
-    """Return the history in the format that the script reads, each string only once."""
+    """Return the history in the format that the script reads; each string occurs once."""
     started = facts.started_ms
     pack = _Pack(facts, is_timed=started is not None)
     before = 0

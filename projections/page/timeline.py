@@ -136,7 +136,7 @@ def _labels(bar: layout.Bar | layout.Gap, y: int, sign: str = "") -> Iterator[Ma
 
 
 def _written(label: layout.Label, sign: str, pixels: int) -> str:
-    """Return a label's text; inside a bar, its sign precedes it if there is room."""
+    """Return a label's text; inside a bar, it is preceded by its sign if there is room."""
     if label.place != layout.INSIDE or not sign or pixels < layout.SIGN:
         return label.text
     return f"{sign} {label.text}".rstrip()

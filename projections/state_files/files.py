@@ -130,8 +130,8 @@ class WrittenFiles:
     def look_at_status(self, path: str) -> Seen | None:
         """Return the content last written by this process if the file's status is the same.
 
-        This is probably the current content. The caller must call `write`, which compares
-        all bytes with it, or `look`.
+        This is probably the current content. The caller must then call `look`, or `write`,
+        which compares all bytes with it.
         """
         known = self._statuses.get(path)
         if known is None:
@@ -181,8 +181,8 @@ class WrittenFiles:
     def edited_version(self, path: str, digest: bytes, *, newest: int) -> int:
         """Return the version on which an edit is based.
 
-        This is the newest version when the edit was first seen. It does not change until
-        `settle` is called, even if files are written or processes are killed.
+        This is the version that was newest when the edit was first seen. It does not change
+        until `settle` is called, even if files are written or processes are killed.
         """
         key = _EDIT_OF + path
         if (known := self.digests.since(key, digest)) is None:
@@ -199,7 +199,7 @@ class WrittenFiles:
     def write(self, path: str, content: bytes, *, version: int) -> Seen | None:
         """Write a state file atomically, and its checksum file if there is one.
 
-        Return the displaced file if another process wrote it after the last look; `settle`
+        Return the displaced file if another process wrote it after the last check; `settle`
         removes it. The digest is stored first, so that a crash in between results in a
         stale file rather than an edit.
         """
@@ -258,7 +258,7 @@ class WrittenFiles:
     def hand_over(self, path: str, *, of: str) -> None:
         """Store a finished sprint's last file in the log's folder, which frees its path.
 
-        The file is then considered older than the new content, not edited.
+        The file then counts as older than the new content, not as edited.
         """
         # Imported here: no other command encodes a sprint id in a file name.
         from urllib.parse import quote

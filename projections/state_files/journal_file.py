@@ -57,7 +57,7 @@ class JournalFile(ProjectedFile[Journal]):
     def _gone_on_with(
         self, state: Journal, path: str, seen: Seen
     ) -> tuple[bytes, int] | None:
-        """Return the current text extended by later entries, if only entries were added."""
+        """Return the current text extended with later entries, if nothing else changed."""
         if seen.content is None or len(seen.content) < LONG_BYTES:
             return None
         for mark, (version, end) in self.files.blocks.of(path, seen.digest).items():

@@ -60,8 +60,8 @@ def folder_of(loop_id: str) -> str:
 def then_of(workspace: FilesService, judged: Judged) -> Then:
     """Return a function that judges a sprint as of an iteration's measurement.
 
-    Each result is consumed by the next call. If the iterations are requested in order, they
-    require only a single fold.
+    Each call invalidates the previous result. Requesting the iterations in order requires
+    only a single fold.
     """
     sprint_id = judged.sprint.id
     before: list[Sprint] = []
@@ -223,7 +223,7 @@ def reports_of(
 
 
 def _path_of(folder: str, report: KeptReport, others: Mapping[str, object]) -> str:
-    """Return the path, with a unique name, for the copy of a report."""
+    """Return a uniquely named path for a copy of a report."""
     name = re.sub(r"[^A-Za-z0-9._-]", "_", report.file.rpartition("/")[2])
     path = f"{folder}{name[-100:].lstrip('.') or 'report'}"
     return f"{folder}{report.sha256[:12]}-{name[-100:]}" if path in others else path

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def loop_folder(workspace: FilesService, sprint: Sprint) -> str | None:
     """Return the folder in which a loop's files are kept up to date, or None.
 
-    Such a folder requires that the loop was given a name or that the folder exists, and
-    that the work tree contains the sprint's state file.
+    The loop must have been given a name or the folder must exist, and the work tree must
+    contain the sprint's state file.
     """
     tracker, place = sprint.knowledge.tracker, sprint.plan.place
     if place is None or not workspace.tree.has(sprint.knowledge.own_tree):

@@ -135,7 +135,7 @@ class ProjectedFile(StreamFile[State], ABC):
     def know_imported(self, state: State, path: str, content: bytes) -> str | None:
         """Accept an imported file; store a copy if writing the file would change it.
 
-        The document does not contain comments and layout, which would therefore be lost.
+        The document does not contain comments or layout, which would therefore be lost.
         """
         digest = self.files.digest(path, content)
         with naming(path, BEHIND), self.files.lock():

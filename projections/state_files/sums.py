@@ -1,4 +1,4 @@
-"""The SHA-256 of long text that starts like the previous text: only the rest is hashed."""
+"""The SHA-256 of long text that starts like the previous text; only the rest is hashed."""
 
 from hashlib import sha256
 from typing import Any

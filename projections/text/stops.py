@@ -58,7 +58,7 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
 
 
 def at_iteration(sprint: Sprint, current: object) -> str:
-    """Return the current iteration and, if some were discarded, the number started."""
+    """Return the current iteration and, if some were discarded, how many were started."""
     most, begun = max_iterations(sprint.document), sprint.knowledge.iteration_max
     of = f" of {most}" if most is not None else ""
     if not begun or begun == current:
@@ -94,7 +94,7 @@ def waited_for(wait: Action, when: When) -> str:
 
 
 def _between_runs(sprint: Sprint, found: Status, when: When) -> str:
-    """Return whether an iteration is open, for a loop that `run` does not drive."""
+    """Return a note on whether an iteration is open, for a loop not driven by `run`."""
     at = open_iteration(sprint.plan)
     if at is None:
         said = f"iteration {sprint.plan.iteration} ended, none is running"

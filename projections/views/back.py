@@ -233,5 +233,5 @@ def went_back(
 
 
 def decoded(events: Sequence[RecordedEvent]) -> Iterable[Event]:
-    """Return the decoded events, omitting erased ones."""
+    """Return the decoded events, without those that were erased."""
     return (event for recorded in events if (event := event_of(recorded)) is not None)

@@ -74,7 +74,7 @@ def reference(event: RecordedEvent) -> EventReference:
 
 
 def event_line(event: RecordedEvent) -> EventLine:
-    """Return an event on one line; only its type if it requires a newer version."""
+    """Return an event on one line, or only its type if it requires a newer version."""
     try:
         told = described(event)
     except SprintlogError:

@@ -14,7 +14,7 @@ from .events import WholeEvent, envelope, filled
 
 
 class ComparedPoint(Struct, frozen=True):
-    """A compared point; for the journal, `sprint` is the name of the journal."""
+    """A compared point; for the journal, `sprint` contains the journal's name."""
 
     sprint: str
     version: int

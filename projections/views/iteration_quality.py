@@ -181,7 +181,7 @@ def _files_since(knowledge: Knowledge, since: int) -> int | None:
 
 
 def as_the_best(judged: Judged, number: int | None) -> str:
-    """Return a phrase about how an iteration equals the best one, or "" if it does not."""
+    """Return a phrase about how an iteration ties with the best one; "" if it does not."""
     best = judged.tracker.best
     if best is None or number is None or number <= best.number or is_behind(judged, number):
         return ""
@@ -190,7 +190,7 @@ def as_the_best(judged: Judged, number: int | None) -> str:
 
 
 def equals_by_exit_code(judged: Judged) -> str:
-    """Return a note if other iterations tie with the best only by exit code."""
+    """Return a note if other iterations tie with the best one on exit codes alone."""
     best = judged.best()
     if best is None or best.score.components != {BUILD}:
         return ""

@@ -238,7 +238,7 @@ def listed(
     last: int | None = None,
     number: int | None = None,
 ) -> ListedIterations:
-    """Return all iterations, the `last` ones, or the one with the given number."""
+    """Return all iterations, only the newest `last`, or only the one with `number`."""
     base = judged.baseline()
     measured = {one.number: one for one in [*([base] if base else []), *judged.all()]}
     failures = judged.failures()

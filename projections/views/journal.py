@@ -43,7 +43,7 @@ class RecoveryAnswer(Struct, frozen=True):
 
 
 class Proposal(Struct, frozen=True):
-    """A learning proposed from an observation, with the observation's number."""
+    """A learning proposed from an observation, and the observation's number."""
 
     observation: int
     learning: Learning

@@ -48,7 +48,7 @@ class MeasureAnswer(Struct, frozen=True):
 
 
 class LoopAnswer(Struct, frozen=True):
-    """The automatic actions of a loop around its iterations."""
+    """The automatic actions of a loop before and after its iterations."""
 
     measure: MeasureAnswer | None
     """Null if nothing is measured."""
@@ -177,7 +177,7 @@ def with_iterations(found: Status, judged: Judged) -> Status:
 
 
 def status(workspace: ServiceWorkspace, sprint: Sprint, *, at: str | None = None) -> Status:
-    """Return a sprint's status with its iterations, now or at a point."""
+    """Return a sprint's status with its iterations, now or as of a point in the log."""
     action = what_is_next(workspace, sprint, at=at)
     found, tracker = work.status(workspace, sprint, action, at=at), sprint.knowledge.tracker
     if not (tracker.highest or tracker.baseline or tracker.failed):

@@ -175,7 +175,7 @@ def planned(sprint: Sprint, budgets: Budgets, *, now: str) -> list[BudgetState]:
 def what_is_next(
     workspace: ServiceWorkspace, sprint: Sprint, *, at: str | None = None
 ) -> Action:
-    """Return the next action, now or at a point."""
+    """Return the next action, now or as of a point in the log."""
     now = moment_of(workspace, sprint, at)
     spent_by = now if at is not None else spent_until(workspace, sprint, now)
     found = next_action(sprint, now=now, spent_by=spent_by)
@@ -188,7 +188,7 @@ def what_is_next(
 def last_run(
     workspace: ServiceWorkspace, sprint: Sprint, *, now: str, is_past: bool = False
 ) -> LoopRun | UnsetType:
-    """Return the loop's last run; if `is_past`, do not check whether it is alive."""
+    """Return the loop's last run; if `is_past`, do not check whether it still runs."""
     loops = sprint.knowledge.loops
     started, ended = loops.started, loops.ended
     if started is None:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class HookNote(Struct, frozen=True):
-    """A reason why an agent may not call its hooks, and a remedy."""
+    """A reason why an agent might not call its hooks, and a remedy."""
 
     says: str
     helps: str | None = None

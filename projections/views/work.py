@@ -75,7 +75,7 @@ class PhaseStatus(Struct, frozen=True):
 
 
 class Need(Struct, frozen=True):
-    """A reason why a person is needed; it concerns the goal if there is no phase."""
+    """A reason why a person is needed; it concerns the goal if it names no phase."""
 
     phase: str | None
     reason: Any
@@ -138,7 +138,7 @@ class Status(Struct, frozen=True, kw_only=True):
 def status(
     workspace: ServiceWorkspace, sprint: Sprint, action: Action, *, at: str | None = None
 ) -> Status:
-    """Return a sprint's status, now or at a point; `action` is the next action."""
+    """Return a sprint's status, now or as of a point; `action` is the next action."""
     document = sprint.document
     pointed = sprint.plan.pointed()
     now, moment = from_milliseconds(workspace.clock()), moment_of(workspace, sprint, at)
@@ -230,7 +230,7 @@ def _goal(sprint: Sprint) -> dict[str, Any]:
 
 
 def _is_stale(workspace: ServiceWorkspace, sprint: Sprint, *, now: str) -> bool:
-    """Return whether a sprint is stale: no recent events and no recent agent activity."""
+    """Return whether a sprint is stale: it has no recent events or agent activity."""
     rollbacks = sprint.knowledge.rollbacks
     moved = time_of(workspace, sprint, rollbacks[-1][0]) if rollbacks else None
     if not is_stale(sprint, now=now, moved=moved):

@@ -227,7 +227,7 @@ export interface CommitAnswer {
   subject: string;
 }
 
-/** A compared point; for the journal, `sprint` is the name of the journal. */
+/** A compared point; for the journal, `sprint` contains the journal's name. */
 export interface ComparedPoint {
   sprint: string;
   version: number;
@@ -429,7 +429,7 @@ export interface GateAnswer {
   events: EventReference[];
 }
 
-/** A check of a phase's gate, or of the gate of a phase that contains it. */
+/** A check of a phase's own gate, or of an enclosing phase's gate. */
 export interface GateRunAnswer {
   phase: string;
   attempt: number;
@@ -473,7 +473,7 @@ export interface HeadAnswer {
   signature: string | null;
 }
 
-/** A reason why an agent may not call its hooks, and a remedy. */
+/** A reason why an agent might not call its hooks, and a remedy. */
 export interface HookNote {
   says: string;
   helps?: string | null;
@@ -660,7 +660,7 @@ export interface LogServed {
   writes: boolean;
 }
 
-/** The automatic actions of a loop around its iterations. */
+/** The automatic actions of a loop before and after its iterations. */
 export interface LoopAnswer {
   measure: MeasureAnswer | null;
   keeps_files: boolean;
@@ -721,7 +721,7 @@ export interface Migrated {
   patterns: number;
 }
 
-/** A reason why a person is needed; it concerns the goal if there is no phase. */
+/** A reason why a person is needed; it concerns the goal if it names no phase. */
 export interface Need {
   phase: string | null;
   reason: unknown;
@@ -870,7 +870,7 @@ export interface ProofAnswer {
   problems: string[];
 }
 
-/** A learning proposed from an observation, with the observation's number. */
+/** A learning proposed from an observation, and the observation's number. */
 export interface Proposal {
   observation: number;
   learning: Learning;
