@@ -1,7 +1,7 @@
 """OpenTelemetry spans of agent runs, gate checks and tool calls, and their OTLP JSON.
 
-The attribute names follow open-telemetry/semantic-conventions-genai at commit 002c8a6,
-where they have the status "Development". OpenTelemetry's Python package marks all of its
+The attribute names follow open-telemetry/semantic-conventions-genai at commit 002c8a6, in
+which they have the status "Development". OpenTelemetry's Python package marks all of its
 constants as moved to that repository.
 """
 

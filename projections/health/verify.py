@@ -111,7 +111,7 @@ def _on_the_way(workspace: Workspace, *, quick: bool) -> OnTheWay:
 
 
 def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Finding]:
-    """Read the snapshot store, and report snapshots that cannot be restored completely."""
+    """Read the snapshot store, and report snapshots that cannot be restored in full."""
     # Imported here: git is required only with --full.
     from sprintlog.engine.service.work_tree.snapshot import lost_paths, store_of
 

@@ -148,7 +148,7 @@ def blame_best(
         return tracker_data(evaluate(workspace.log, state))
 
     def last_change(path: Path, until: int) -> tuple[int, int]:
-        """Return the last version that changed the field, and its predecessor, or zeros."""
+        """Return the last version to change the field, and the preceding one, or zeros."""
         there = reversed([version for version in versions if version <= until])
         pairs = (x for x in pairwise(there) if not same(path, *x))
         return next(pairs, (0, 0))

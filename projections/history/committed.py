@@ -152,7 +152,7 @@ class CommittedFile:
     def _names_before(
         self, version: Committed, is_same: IsSame
     ) -> Iterator[tuple[str, str]]:
-        """Yield the origins of a new file: a parent commit, and the file's path in it."""
+        """Yield possible origins of a new file: a parent commit, and the path in it."""
         if version.blob.size > self._bytes_max:
             return
         _, *parents = self._ask("rev-list", "--parents", "-n1", version.commit).split()

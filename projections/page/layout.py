@@ -45,7 +45,7 @@ class Box(NamedTuple):
 
 
 def labels_of(boxes: Sequence[Box], pixels: int, *, beside: bool = False) -> list[Label]:
-    """Return each bar's label in a drawing of a given width, uncut and without overlaps.
+    """Return each bar's complete label in a drawing of a given width, without overlaps.
 
     If `beside` is true, a label that does not fit inside its bar may be placed before or
     after it.

@@ -194,7 +194,7 @@ class LivePages:
         return live_markup.confirmation(wanted, shown, self._form_token or "")
 
     def page(self, workspace: Workspace, sprint_id: str | None) -> str:
-        """Return a sprint's page, which is rebuilt if anything has been recorded since."""
+        """Return a sprint's page, rebuilding it if anything has been recorded since."""
         name = workspace.choose(sprint_id)
         position, now = workspace.log.head().position, self._clock()
         kept = self._kept.get(name)
