@@ -262,7 +262,7 @@ def _rested(stamps: list[backup.Stamp]) -> bool:
 def _git_says(folder: Path) -> tuple[str, bool | None, bool]:
     """Return the folder's relation to git, and whether git ignores and tracks the log.
 
-    If git does not report whether the log is ignored, that value is None.
+    If git does not report whether the log is ignored, return None for that value.
     """
     if ".git" in folder.parts:
         return findings.IN_GIT, None, False

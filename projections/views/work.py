@@ -230,7 +230,7 @@ def _goal(sprint: Sprint) -> dict[str, Any]:
 
 
 def _is_stale(workspace: ServiceWorkspace, sprint: Sprint, *, now: str) -> bool:
-    """Return whether a sprint is stale: it has no recent events or agent activity."""
+    """Return whether a sprint is stale, with no recent events or agent activity."""
     rollbacks = sprint.knowledge.rollbacks
     moved = time_of(workspace, sprint, rollbacks[-1][0]) if rollbacks else None
     if not is_stale(sprint, now=now, moved=moved):

@@ -359,7 +359,7 @@ def _is_json(data: bytes) -> bool:
 
 
 def _as_yaml(data: bytes) -> bytes:
-    """Return JSON with any escapes and characters replaced that YAML does not allow.
+    """Return JSON after replacing escapes and characters that YAML does not allow.
 
     In JSON, these occur only in strings, so nothing else changes, not even the lines.
     """
