@@ -1,7 +1,6 @@
 """The workspace: everything that changes a log, and the states of its streams.
 
-After the workspace is closed, even by an error, the state files contain all recorded
-events.
+Even if an error closes the workspace, its state files then contain all recorded events.
 """
 
 import os
