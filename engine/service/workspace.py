@@ -1,6 +1,6 @@
 """The workspace: everything that changes a log, and the states of its streams.
 
-Even if an error closes the workspace, its state files then contain all recorded events.
+After the workspace closes, even on an error, the state files contain all recorded events.
 """
 
 import os
