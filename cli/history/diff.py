@@ -63,10 +63,8 @@ def command(
             files = _files_of(sprint, old, new)
             is_plain = not (file or json_patch or as_json)
             if files and is_plain and (sprint.plan.is_ralph or not old):
-                made = compared(workspace, sprint, files, as_patch=unified)
-                lines = authored_lines(made)
-                if unified:
-                    lines = (made.patch or "").splitlines()
+                two = compared(workspace, sprint, files, as_patch=unified)
+                lines = (two.patch or "").splitlines() if unified else authored_lines(two)
                 print_text(*lines or ["no file differs"])
                 more = f"sprintlog diff {' '.join(files)}"
                 hint(

@@ -36,7 +36,6 @@ _PASSED_OF_ALL = re.compile(r"([0-9]{1,12})/([0-9]{1,12})", re.ASCII)
 _PYTEST = re.compile(
     r"(?:=+ )?([0-9][0-9a-z, ]*) in [0-9.]+s(?: \([0-9:]+\))?(?: =+)?", re.ASCII
 )
-_PYTEST_COUNT = re.compile(r"([0-9]{1,9}) ([a-z]+)")
 _PYTEST_KINDS = {
     **dict.fromkeys(("passed", "xpassed"), "tests_passed"),
     **dict.fromkeys(("failed", "error", "errors"), "tests_failed"),
@@ -315,7 +314,7 @@ def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str
 def _pytest_counts(summary: str) -> dict[str, Any]:
     """Return the metrics in a pytest summary, such as `1 failed, 2 passed`."""
     tests = Counter[str]()
-    for count, kind in _PYTEST_COUNT.findall(summary):
+    for count, kind in re.findall(r"([0-9]{1,9}) ([a-z]+)", summary):
         if kind in _PYTEST_KINDS:
             tests[_PYTEST_KINDS[kind]] += int(count)
     named = {name: tests[name] for name in dict.fromkeys(_PYTEST_KINDS.values())}
