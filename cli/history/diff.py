@@ -67,10 +67,8 @@ def command(
                 lines = (two.patch or "").splitlines() if unified else authored_lines(two)
                 print_text(*lines or ["no file differs"])
                 more = f"sprintlog diff {' '.join(files)}"
-                hint(
-                    f"use `{more} --unified` to show the lines, and "
-                    f"`{more} --file progress` to compare the plan's fields"
-                )
+                lines_of = "" if unified else f"use `{more} --unified` to show the lines; "
+                hint(f"{lines_of}use `{more} --file progress` to compare the plan's fields")
                 return
         if old is None:
             raise click.UsageError("missing argument FROM")

@@ -252,7 +252,7 @@ def test_a_folder_of_the_agents_that_a_variable_names(
         first = json.loads(hooks_of(name, agent, session=session_in(file))[0])
         named = json.dumps({**first, "transcript_path": str(file)}).encode()
         tell(folder, agent, [named])
-        assert f"is not in ~/.{agent}: " in run("session", "reconcile", agent).err
+        assert f"is not in ~/.{agent}; " in run("session", "reconcile", agent).err
         monkeypatch.setenv(variable, str(elsewhere))
         assert done("session", "reconcile", agent, "--ended", "--json").json["taken"]
         monkeypatch.setenv(variable, "relative")

@@ -178,7 +178,7 @@ def test_nothing_is_said_of_another_machine(
     with monkeypatch.context() as patched:
         patched.setattr("sprintlog.engine.service.lost_runs.host", lambda: "elsewhere")
         assert done("note", "hello").err == ""
-        assert "cannot be known here" in done("status").out
+        assert "is unknown on this machine" in done("status").out
         assert done("status", "--json").json["run"]["state"] == "elsewhere"
     assert events(done, "run-ended") == []
 

@@ -105,7 +105,7 @@ def test_no_transcript_leaves_the_work_tree(
     outside = tmp_path_factory.mktemp("outside")
     (folder / "transcripts").symlink_to(outside)
     result = run(*command)
-    assert "or a link, which is not followed" in result.err
+    assert "or is a link, which is not followed" in result.err
     assert {task[2] for task in tasks(state)} == {"failed"}
     assert (list(outside.iterdir()), (folder / "ran").exists()) == ([], False)
 

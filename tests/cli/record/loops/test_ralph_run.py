@@ -170,7 +170,7 @@ def test_more_iterations_cost_none(run: Run, goal_agent: Make, done: Run) -> Non
     assert run(*command).code == 20
     assert "hint: use `sprintlog sprint limit 19` to allow more" in done("status").out
     refused = run("iteration", "start")
-    assert (refused.code, "the limit is 9, 9 were started" in refused.err) == (1, True)
+    assert (refused.code, "the limit is 9, and 9 were" in refused.err) == (1, True)
     done("sprint", "limit", "10")
     assert done("next", "--json").json["iteration"] == 10
     assert run(*command).code == 20
