@@ -116,7 +116,7 @@ def measured_by_file() -> JudgingOptions:
 
 
 def measure_rules(judged: JudgingOptions, *, root: Path | None) -> MeasureRules | None:
-    """Return the measuring rules with paths relative to the root, or None without rules.
+    """Return the measurement rules with paths relative to the root, or None without rules.
 
     With `--measure-build`, the exit status of each command counts as the status of a build.
     """

@@ -151,7 +151,7 @@ def with_notify(function: Function) -> Function:
 def with_rules(
     workspace: Workspace, sprint_id: str, judged: options.JudgingOptions, means: RunSettings
 ) -> RunSettings:
-    """Record the options as rules; return settings that include the measuring rules.
+    """Record the options as rules; return settings that include the measurement rules.
 
     Raise `RefusedError` for impossible combinations before any agent is started.
     """
@@ -177,7 +177,7 @@ def with_rules(
 
 
 def _check(judged: options.JudgingOptions, loop: LoopRules) -> None:
-    """Raise `RefusedError` if options require measurements but no measuring rules exist."""
+    """Raise `RefusedError` if options require measurements but there are no rules."""
     if loop.measure is None and (judged.on_regression or judged.selects):
         named = "--on-regression" if judged.on_regression else "--select"
         raise RefusedError(

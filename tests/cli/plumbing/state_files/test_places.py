@@ -57,10 +57,10 @@ def test_an_unfinished_sprint_keeps_its_place(finished: Path, run: Run, done: Ru
     """Neither a new nor a reopened sprint takes the path of unfinished work."""
     done("sprint", "create", "two", "--plan", "plan.yaml")
     refused = run("sprint", "create", "three", "--plan", "plan.yaml")
-    assert (refused.code, "file of sprint two" in refused.err) == (1, True)
+    assert (refused.code, "belongs to sprint two" in refused.err) == (1, True)
     for back in (("sprint", "reopen"), ("rollback", "version:2")):
         refused = run(*back, "--sprint", "one")
-        assert (refused.code, "file of sprint two" in refused.err) == (1, True)
+        assert (refused.code, "belongs to sprint two" in refused.err) == (1, True)
         assert "`sprintlog sprint complete --sprint two`" in refused.err
     done("verify")
     assert done("rebuild").out.startswith("one: no file in this work tree\n")
