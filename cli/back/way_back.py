@@ -216,7 +216,7 @@ def show(
             sentence(event)
             for first, last in turn.gone
             for event in run.workspace.log.read_stream(stream, after=first - 1, until=last)
-            if is_important(event) and CODEC.decode(event).kind is Kind.EXECUTION
+            if is_important(event) and CODEC.events[event.type].kind is Kind.EXECUTION
         ]
         output.print_text(plan_line(turn), *named_lines("discard", discarded, SHOWN_MAX))
     if (files := answer.files) is not None:

@@ -173,7 +173,7 @@ def _more(count: int, noun: str) -> list[str]:
 
 
 def _answer(done: views.RedactionDone, *, as_json: bool) -> None:
-    lines = [f"what {counted(done.erased, 'event')} said is erased"]
+    lines = [f"erased the text of {counted(done.erased, 'event')}"]
     lines += [f"{place.kind}  {place.where}" for place in done.places]
     lines += [f"snapshot {a[:12]} is now {b[:12]}" for a, b in done.snapshots.items()]
     print_answer(done, lines, as_json=as_json)

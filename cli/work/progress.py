@@ -142,7 +142,7 @@ def status_blocks(
         goal,
         _files_lines(sprint) if judged is None else standing_lines(judged),
         _folded(spent),
-        [*_measures(workspace, sprint), *_lost_runs(sprint), *_needs(sprint)],
+        [*_measures(workspace, sprint, at), *_lost_runs(sprint), *_needs(sprint)],
         [*budget_lines(x for x in budgets if said(x) not in "".join(head))],
         _folded([f"files: {left_words(left.paths, left.count)}"] if left else []),
         [*more(judged)] if more is not None and judged is not None else [],
@@ -255,11 +255,11 @@ def _needs(sprint: Sprint) -> Iterator[str]:
         yield f"queue: {said}  (`sprintlog queue list`)"
 
 
-def _measures(workspace: Workspace, sprint: Sprint) -> Iterator[str]:
+def _measures(workspace: Workspace, sprint: Sprint, at: str | None) -> Iterator[str]:
     """Yield a line for each process that is measuring the last iteration after its end."""
-    ended = open_iteration(sprint.plan) is None and sprint.plan.iteration
-    for work in others_at_work(workspace.location):
-        if ended and (work.sprint, work.iteration) == (sprint.id, ended):
+    ended = at is None and open_iteration(sprint.plan) is None and sprint.plan.iteration
+    for work in others_at_work(workspace.location) if ended else ():
+        if (work.sprint, work.iteration) == (sprint.id, ended):
             yield output.visible(f"at work: {work.words}, since {times.when(work.since)}")
 
 

@@ -6,8 +6,6 @@ import msgspec
 from msgspec import structs
 
 CONTINUE, STOP, ROLLBACK, ESCALATE = "continue", "stop", "rollback", "escalate"
-ADVICE = (CONTINUE, STOP, ROLLBACK, ESCALATE)
-"""The actions that can be recommended after an iteration."""
 REGRESSION, UNMEASURED, UNCERTAIN = "regression", "unmeasured", "uncertain"
 CYCLING, INFINITE_LOOP, STALL = "cycling", "infinite-loop", "stalled"
 TARGET, MAXIMUM, PERSON = "target", "maximum", "person"

@@ -164,7 +164,9 @@ def refused(name: str, value: object, why: str) -> RefusedError:
 
 
 _FIELDS = Metrics.__struct_fields__
-GROUPS = {"testing": _FIELDS[:8], "quality": _FIELDS[8:13], "codebase": _FIELDS[13:16]}
+_STARTS = {"testing": "test_count", "quality": "lint_errors", "codebase": "file_count"}
+_CUTS = [*map(_FIELDS.index, _STARTS.values()), _FIELDS.index("own")]
+GROUPS = {group: _FIELDS[_CUTS[n] : _CUTS[n + 1]] for n, group in enumerate(_STARTS)}
 """Every metric, in the groups and order of the reports."""
 
 NAMES = tuple(name for group in GROUPS.values() for name in group)

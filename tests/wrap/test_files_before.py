@@ -179,7 +179,9 @@ def test_a_running_measure_is_shown_and_protected(wrap: Wrap, tmp_path: Path) ->
     """While an ended iteration is measured, `status` states it and rollbacks wait."""
     git(tmp_path, "init", "-q")
     ours = shlex.join(SPRINTLOG)
-    measure = f"{ours} status > a; {ours} rollback iter:1 --files --yes 2> b; echo 1/1"
+    before = f"{ours} status > a; {ours} status --at iter:1 > c"
+    measure = f"{before}; {ours} rollback iter:1 --files --yes 2> b; echo 1/1"
     wrap("--snapshot", "--measure", measure, "--", "touch", "made")
     assert "at work: the measure of iteration 1, since" in (tmp_path / "a").read_text()
+    assert "the measure of" not in (tmp_path / "c").read_text()
     assert "an agent is working in this work tree" in (tmp_path / "b").read_text()

@@ -5,7 +5,6 @@ are read.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -33,14 +32,19 @@ LAST_LINE = "last-line"
 """The format name for figures in the last line of a command's output."""
 LINE_CHARS_MAX = 4_000
 _PASSED_OF_ALL = re.compile(r"([0-9]{1,12})/([0-9]{1,12})", re.ASCII)
-_PYTEST = re.compile(
-    r"(?:=+ )?([0-9][0-9a-z, ]*) in [0-9.]+s(?: \([0-9:]+\))?(?: =+)?", re.ASCII
-)
 _PYTEST_KINDS = {
-    **dict.fromkeys(("passed", "xpassed"), "tests_passed"),
-    **dict.fromkeys(("failed", "error", "errors"), "tests_failed"),
-    **dict.fromkeys(("skipped", "xfailed"), "tests_skipped"),
+    "tests_passed": "x?passed",
+    "tests_failed": "failed|errors?",
+    "tests_skipped": "skipped|xfailed",
 }
+_PYTEST_PART = (
+    rf"[0-9]{{1,9}} (?:(?:subtests )?(?:{'|'.join(_PYTEST_KINDS.values())})"
+    r"|deselected|rerun|warnings?)"
+)
+_PYTEST = re.compile(
+    rf"(?:=+ )?({_PYTEST_PART}(?:, {_PYTEST_PART})*) in [0-9.]+s(?: \([0-9:]+\))?(?: =+)?",
+    re.ASCII,
+)
 HEAD_CHARS = 2_000
 TAIL_CHARS = 4_000
 """The number of characters kept from the start and the end of a command's output."""
@@ -313,12 +317,11 @@ def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str
 
 def _pytest_counts(summary: str) -> dict[str, Any]:
     """Return the metrics in a pytest summary, such as `1 failed, 2 passed`."""
-    tests = Counter[str]()
-    for count, kind in re.findall(r"([0-9]{1,9}) ([a-z]+)", summary):
-        if kind in _PYTEST_KINDS:
-            tests[_PYTEST_KINDS[kind]] += int(count)
-    named = {name: tests[name] for name in dict.fromkeys(_PYTEST_KINDS.values())}
-    return {"test_count": tests.total(), **named} if tests else {}
+    tests = {
+        name: sum(map(int, re.findall(rf"([0-9]+) (?:{kinds})\b", summary)))
+        for name, kinds in _PYTEST_KINDS.items()
+    }
+    return {"test_count": sum(tests.values()), **tests} if any(tests.values()) else {}
 
 
 def _checked_line(

@@ -17,7 +17,6 @@ from ..queue.returns import events_from_items
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists, find_node
 from ..state.tree import gate_is_open
-from ..state.words import PENDING
 from .runs import StartTurn
 
 OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")
@@ -56,13 +55,6 @@ class TakeSaid(Command, frozen=True):
         """Return the events that this command records."""
         check_exists(sprint)
         return events_from_items(sprint, self.said, at)
-
-
-def waits_to_begin(sprint: Sprint, phase: str | None) -> bool:
-    """Return whether the start of a leaf has not been recorded yet."""
-    if phase is None and sprint.plan.is_at_goal:
-        return False
-    return find_node(sprint, phase).status == PENDING
 
 
 def _meant(sprint: Sprint, said: ReportWork) -> Command:

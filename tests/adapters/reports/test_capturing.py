@@ -141,6 +141,9 @@ def test_a_build_succeeds_when_it_ends_with_zero(
 
 
 THREE_OF_4 = {"test_count": 4, "tests_passed": 3}
+PYTEST_NONE = dict.fromkeys(
+    ("test_count", "tests_passed", "tests_failed", "tests_skipped"), 0
+)
 PYTEST = {"test_count": 7, "tests_passed": 2, "tests_failed": 2, "tests_skipped": 3}
 FAILED = "the build failed: exit code"
 
@@ -154,7 +157,12 @@ FAILED = "the build failed: exit code"
         ('{"coverage_percentage": 80, "lint_errors": null}', {"coverage_percentage": 80}),
         ("= 1 failed, 2 passed, 3 skipped, 1 error in 62.02s (0:01:02) =", PYTEST),
         ("1 failed, 2 passed, 3 skipped, 4 warnings, 1 error in 0.02s", PYTEST),
+        (
+            "2 passed, 4 subtests passed in 0.1s",
+            {**PYTEST_NONE, "test_count": 2, "tests_passed": 2},
+        ),
         ("4 passed in 1.5s of work", {}),
+        ("10 failed attempts in 5s", {}),
         ("4 deselected in 0.01s", {}),
         ("no tests ran in 0.01s", {}),
         ("3/4 passed", {}),
