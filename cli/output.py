@@ -34,6 +34,8 @@ def exit_code(error: errors.SprintlogError) -> int:
     match error:
         case errors.NotFoundError():
             return NOT_FOUND
+        case errors.InvalidOptionError():
+            return USAGE
         case errors.UnreadableError():
             return INTEGRITY
         case _ if error.kind == errors.ConflictError.kind:

@@ -73,6 +73,10 @@ class InvalidInputError(RefusedError):
         )
 
 
+class InvalidOptionError(InvalidInputError):
+    """The value of a command's option is invalid; the exit status is 2."""
+
+
 def wrong_type_error(
     error: Exception, what: str, *, field: str | None = None, hint: str | None = None
 ) -> InvalidInputError:

@@ -6,6 +6,7 @@ from .engine.errors import (
     ConflictError as ConflictError,
     ExtensionError as ExtensionError,
     InvalidInputError as InvalidInputError,
+    InvalidOptionError as InvalidOptionError,
     KeyConflictError as KeyConflictError,
     LostLogError as LostLogError,
     MovedLogError as MovedLogError,

@@ -45,6 +45,8 @@ class LoopRules(msgspec.Struct, frozen=True, omit_defaults=True):
     """The maximum number of automatic rollbacks."""
     selects: bool = False
     """Whether the best iteration's files are finally restored to the output folder."""
+    until: str | None = None
+    """The condition on a measurement that a completed goal must meet."""
 
 
 class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -58,6 +60,8 @@ class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
     on_regression: str | None = None
     rollbacks_max: int | None = None
     selects: bool | None = None
+    until: str | None = None
+    """The condition; an empty text removes it."""
 
     def of(self, loop: LoopRules) -> LoopRules:
         """Return a loop's rules with the change applied.
@@ -67,13 +71,14 @@ class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
         keeps = self.keeps_files
         if keeps is None and self.on_regression == ROLLBACK:
             keeps = True
-        named = ("on_regression", "rollbacks_max", "selects")
+        named = ("on_regression", "rollbacks_max", "selects", "until")
         said: dict[str, Any] = {name: getattr(self, name) for name in named}
         said |= {"keeps_files": keeps, "measure": self.measure}
         changed = structs.replace(
             loop, **{name: value for name, value in said.items() if value is not None}
         )
-        return structs.replace(changed, measure=None) if self.measures is False else changed
+        measure = None if self.measures is False else changed.measure
+        return structs.replace(changed, measure=measure, until=changed.until or None)
 
 
 class Weights(msgspec.Struct, frozen=True, omit_defaults=True):

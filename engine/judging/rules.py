@@ -8,13 +8,14 @@ from typing import Any
 from msgspec import structs
 
 from ..errors import RefusedError
+from .conditions import EXIT_STATUS, check_names, parse
 from .events import EDIT_POLICIES, RulesSet, Thresholds, Weights
 from .exact import exact
 from .loop_rules import ON_REGRESSION, ROLLBACK, LoopChange, LoopRules
 from .metrics import NAMES, Figures, change_metrics, check_own_metrics, check_word
 from .score import NAMES_OF_PARTS
 
-TAKEN = NAMES_OF_PARTS | {*NAMES, *Figures._fields, "score", "class"}
+TAKEN = NAMES_OF_PARTS | {*NAMES, *Figures._fields, "score", "class", EXIT_STATUS}
 """The reserved names, which no custom metric may have."""
 COUNTS = ("error_increase", "loop_after")
 RANGES: dict[str, tuple[float, float]] = {
@@ -77,6 +78,11 @@ def check_rules(rules: RulesSet) -> None:
         "policy progress_edits", rules.progress_edits, EDIT_POLICIES, field="progress_edits"
     )
     _check_loop(rules.loop)
+    if rules.loop.until is not None:
+        condition = parse(rules.loop.until)
+        if rules.loop.measure is None:
+            # A measurement may print other names.
+            check_names(condition, [one.name for one in rules.metrics])
     total = sum(map(exact, weights.values()), Fraction(0))
     if total != 1:
         said = ", ".join(f"{name} {weight}" for name, weight in weights.items())

@@ -586,6 +586,7 @@ export interface LoopChange {
   on_regression?: string | null;
   rollbacks_max?: number | null;
   selects?: boolean | null;
+  until?: string | null;
 }
 
 /** The actions that a loop performs automatically after its iterations. */
@@ -595,6 +596,7 @@ export interface LoopRules {
   on_regression?: string;
   rollbacks_max?: number;
   selects?: boolean;
+  until?: string | null;
 }
 
 /** Record that a run's process is gone; do nothing if the run has already ended. */

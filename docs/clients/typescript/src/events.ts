@@ -472,6 +472,7 @@ export interface LoopRules {
   on_regression?: string;
   rollbacks_max?: number;
   selects?: boolean;
+  until?: string | null;
 }
 
 /** The commands and reports for a measurement; paths are relative to the work tree. */

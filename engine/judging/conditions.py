@@ -1,0 +1,210 @@
+"""Conditions on measured values, such as `tests_failed=0 and coverage>=80`.
+
+Grammar: `NAME (=|!=|<|<=|>|>=) NUMBER`, `and`, `or` and parentheses; `and` binds more
+tightly than `or`. Comparisons are exact.
+"""
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+from ..errors import InvalidOptionError
+from .events import MeasuringRun, Metrics
+from .exact import Number, plain
+from .metrics import NAME, NAMES, VALUE_MAX, figures, named
+
+CHARS_MAX = 1000
+DEPTH_MAX = 20
+"""The maximum nesting of parentheses."""
+EXIT_STATUS = "exit_status"
+"""The highest exit status of the measuring commands."""
+ALIASES = {"coverage": "coverage_percentage", "complexity": "complexity_score"}
+"""Short names of metrics."""
+KNOWN = (*(name for name in NAMES if name != "build_status"), *ALIASES, EXIT_STATUS)
+"""The built-in names; `build_status` is not a number."""
+
+_COMPARE: dict[str, Callable[[Fraction, Fraction], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_TOKEN = re.compile(
+    r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<number>[+-]?\d+(?:\.\d+)?(?![\w.]))"
+    r"|(?P<sign>[<>!]=|[<>=])|(?P<bracket>[()])|(?P<end>\Z)|(?P<other>[^\s()<>=!]+|\S))",
+    re.ASCII,
+)
+_HINT = "write comparisons such as `tests_failed=0`, joined by `and` or `or`"
+
+Values = Mapping[str, Number | float]
+"""Measured values by name."""
+
+
+class Comparison(NamedTuple):
+    """A comparison of a value with a number."""
+
+    name: str
+    sign: str
+    limit: Fraction
+    said: str
+    """The number as text."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the compared name."""
+        return frozenset((self.name,))
+
+    def unmet(self, values: Values) -> list[str]:
+        """Return why the comparison does not hold; empty if it does."""
+        value = _value(values, self.name)
+        if value is None:
+            return [f"{self.name} is unknown, must be {self.sign} {self.said}"]
+        holds = _COMPARE[self.sign]
+        if not holds(value, self.limit):
+            said = plain(value)
+            if holds(Fraction(said), self.limit):
+                # A rounded value would contradict the statement.
+                said = repr(float(value))
+            return [f"{self.name} is {said}, must be {self.sign} {self.said}"]
+        if self.name == "tests_failed":
+            # Without a test, no test has failed either.
+            return Comparison("test_count", ">", Fraction(0), "0").unmet(values)
+        return []
+
+
+class Condition(NamedTuple):
+    """Comparisons and conditions, all or (with `or`) at least one of which must hold."""
+
+    word: str
+    parts: tuple["Condition | Comparison", ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the names in the condition."""
+        return frozenset[str]().union(*(part.names for part in self.parts))
+
+    def unmet(self, values: Values) -> list[str]:
+        """Return why the condition does not hold; empty if it does."""
+        found = [part.unmet(values) for part in self.parts]
+        if self.word == "and":
+            return [entry for entries in found for entry in entries]
+        return [] if not all(found) else [", or ".join(map(" and ".join, found))]
+
+
+def parse(text: str) -> Condition:
+    """Return the condition in a text.
+
+    Raise `InvalidOptionError` with the position, counted from 1, of the first problem.
+    """
+    if len(text) > CHARS_MAX:
+        raise InvalidOptionError(f"longer than {CHARS_MAX} characters", field="until")
+    reader = _Reader(text)
+    found = reader.any_of(0)
+    if reader.kind != "end":
+        raise reader.expected("`and`, `or` or the end")
+    return found
+
+
+class _Reader:
+    """A recursive descent parser with the current token."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = _TOKEN.finditer(text)
+        self.advance()
+
+    def advance(self) -> str:
+        """Return the current token after moving to the next one."""
+        before = getattr(self, "token", "")
+        match = next(self._tokens)
+        self.kind = match.lastgroup or ""
+        self.token = match[self.kind]
+        self._position = match.start(self.kind) + 1
+        return before
+
+    def any_of(self, depth: int) -> Condition:
+        """Return the conditions joined by `or`."""
+        parts = [self._all_of(depth)]
+        while self.token == "or":
+            self.advance()
+            parts.append(self._all_of(depth))
+        return Condition("or", (*parts,)) if parts[1:] else parts[0]
+
+    def _all_of(self, depth: int) -> Condition:
+        parts = [self._one(depth)]
+        while self.token == "and":
+            self.advance()
+            parts.append(self._one(depth))
+        return Condition("and", (*parts,))
+
+    def _one(self, depth: int) -> Condition | Comparison:
+        if self.token != "(":
+            return self._comparison()
+        if depth == DEPTH_MAX:
+            raise self._error(f"more than {DEPTH_MAX} nested parentheses")
+        self.advance()
+        found = self.any_of(depth + 1)
+        if self.token != ")":
+            raise self.expected("`and`, `or` or `)`")
+        self.advance()
+        return found
+
+    def _comparison(self) -> Comparison:
+        if self.kind != "name" or self.token in ("and", "or"):
+            raise self.expected("a name or `(`")
+        if not NAME.fullmatch(self.token):
+            raise self._error(f"invalid name {self.token[:40]!r}")
+        name = self.advance()
+        if self.kind != "sign":
+            raise self.expected("one of = != < <= > >=")
+        sign = self.advance()
+        if self.kind != "number":
+            raise self.expected("a number")
+        if abs(limit := Fraction(self.token)) > VALUE_MAX:
+            raise self._error(f"out of range (-{VALUE_MAX} to {VALUE_MAX})")
+        return Comparison(name, sign, limit, self.advance())
+
+    def expected(self, what: str) -> InvalidOptionError:
+        """Return the error for an unexpected token."""
+        found = "the end" if self.kind == "end" else repr(self.token[:40])
+        return self._error(f"expected {what}, not {found}")
+
+    def _error(self, problem: str) -> InvalidOptionError:
+        said = f"{problem}, at position {self._position}"
+        return InvalidOptionError(said, field="until", hint=_HINT)
+
+
+def _value(values: Values, name: str) -> Fraction | None:
+    """Return the exact value of a name; None if it is unknown."""
+    value = values.get(ALIASES.get(name, name))
+    if not isinstance(value, float):
+        return None if value is None else Fraction(value)
+    return Fraction(repr(value)) if math.isfinite(value) else None
+
+
+def values_of(
+    metrics: Metrics, runs: Iterable[MeasuringRun] = ()
+) -> dict[str, Number | float]:
+    """Return the values of a measurement by the names that conditions use.
+
+    Values that follow from others, such as the pass rate, are computed.
+    """
+    known = {**named(metrics), **figures(metrics).known()}
+    known |= {long: known[short] for short, long in ALIASES.items()}
+    known[EXIT_STATUS] = max((run.exit_code for run in runs), default=None)
+    return {name: x for name, x in known.items() if not isinstance(x, str | None)}
+
+
+def check_names(condition: Condition, other: Iterable[str]) -> None:
+    """Raise `InvalidOptionError` for names that are neither known nor among the others."""
+    names = (*KNOWN, *sorted({*other}.difference(KNOWN)))
+    if unknown := sorted(condition.names.difference(names)):
+        raise InvalidOptionError(
+            f"there is no numeric metric {unknown[0]!r}; known: {', '.join(names)}",
+            field="until",
+            unknown=(unknown[0], names),
+        )
