@@ -5,8 +5,8 @@ from contextlib import suppress
 from typing import Any
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.sprint.iterations.goal import CompleteGoal, SetGoal, claim_in_force
-from sprintlog.engine.sprint.state.completion import urgent
+from sprintlog.engine.sprint.iterations.goal import CompleteGoal, SetGoal
+from sprintlog.engine.sprint.state.completion import claim_in_force, urgent
 from sprintlog.engine.sprint.state.words import COMPLETED
 
 from .. import typed

@@ -14,10 +14,11 @@ from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.iterations.loop import LimitIterations
 from sprintlog.engine.sprint.phases import lifecycle
-from sprintlog.engine.sprint.plan.create import CreateSprint, check_id, check_sprint_id
+from sprintlog.engine.sprint.plan.create import CreateSprint, check_sprint_id
 from sprintlog.engine.sprint.state.document_fields import HOOKS, mapping_of, ralph_fields
 from sprintlog.engine.sprint.state.queue import counts
 from sprintlog.engine.sprint.state.times import from_milliseconds
+from sprintlog.engine.sprint.state.transitions import check_id
 from sprintlog.engine.sprint.state.words import MODES, PENDING
 from sprintlog.projections.views.work import SprintRow
 from sprintlog.projections.workspace import wall_clock

@@ -30,9 +30,9 @@ from ..context import (
 )
 from ..output import counted, note, print_json, print_text
 from ..screen import times
-from ..screen.pager import paged
+from ..screen.pager import paged, pause
 from ..screen.tables import FittedTable, Toned
-from ..screen.terminal import ATTENTION, BAD, QUIET, pause, terminal
+from ..screen.terminal import ATTENTION, BAD, QUIET, terminal
 
 EVENTS_A_STEP = 512
 PATTERN = {*"*?["}

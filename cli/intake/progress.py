@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.phases.gate import check_gates
-from sprintlog.engine.sprint.plan.create import check_id, check_sprint_id
+from sprintlog.engine.sprint.plan.create import check_sprint_id
 from sprintlog.engine.sprint.plan.imported_documents import (
     LISTS,
     is_first_generation,
@@ -16,6 +16,7 @@ from sprintlog.engine.sprint.plan.imported_documents import (
 )
 from sprintlog.engine.sprint.plan.shape import CompiledPlan, Phases, Progress, Steps
 from sprintlog.engine.sprint.state.document_fields import RALPH
+from sprintlog.engine.sprint.state.transitions import check_id
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 from sprintlog.projections.state_files.yaml.writer import field_path

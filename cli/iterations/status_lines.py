@@ -10,11 +10,11 @@ from sprintlog.engine.judging.score import unknown_parts
 from sprintlog.engine.service.streams.evaluation import Judged, StreamEvents
 from sprintlog.engine.sprint.events import RunEnded
 from sprintlog.engine.sprint.iterations.follow_up import loop_rules
-from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.iterations.outcomes import is_lost, runs_seen
 from sprintlog.engine.sprint.iterations.run_record import LOST
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
+from sprintlog.engine.sprint.state.completion import goal_standing
 from sprintlog.engine.sprint.state.document_fields import goal_said
 from sprintlog.engine.sprint.state.effective_history import effective_ranges, is_effective
 from sprintlog.engine.sprint.state.sprint import Sprint

@@ -1,6 +1,7 @@
-"""A pager for long answers on a terminal."""
+"""A pager for long answers on a terminal, and pauses between answers."""
 
 import os
+import select
 import shlex
 import shutil
 import signal
@@ -59,3 +60,12 @@ def _pager() -> list[str] | None:
     if not words or words == ["cat"] or shutil.which(words[0]) is None:
         return None
     return words
+
+
+def pause(seconds: float) -> None:
+    """Wait for some time; raise `BrokenPipeError` if the output's reader has exited."""
+    waiting = select.poll()
+    # With no events requested, `poll` reports only that the other end was closed.
+    waiting.register(STDOUT, 0)
+    if waiting.poll(seconds * 1000):
+        raise BrokenPipeError

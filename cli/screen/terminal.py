@@ -1,7 +1,6 @@
 """The capabilities of standard output: its width, and whether it supports colours."""
 
 import os
-import select
 import sys
 import time
 from typing import NamedTuple
@@ -88,12 +87,3 @@ def width_of(descriptor: int) -> int:
         return max(os.get_terminal_size(descriptor).columns or COLUMNS, COLUMNS_MIN)
     except OSError:
         return COLUMNS
-
-
-def pause(seconds: float) -> None:
-    """Wait for some time; raise `BrokenPipeError` if the output's reader has exited."""
-    waiting = select.poll()
-    # With no events requested, `poll` reports only that the other end was closed.
-    waiting.register(STDOUT, 0)
-    if waiting.poll(seconds * 1000):
-        raise BrokenPipeError

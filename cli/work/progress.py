@@ -13,15 +13,15 @@ from sprintlog.engine.service.streams.evaluation import Judged, evaluate
 from sprintlog.engine.sprint.agent.actions import COMPLETE, DONE, STOP, WAIT, Action
 from sprintlog.engine.sprint.events.snapshots import left_words
 from sprintlog.engine.sprint.iterations.budgets import said
-from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.loop_changes import reflection_is_due
 from sprintlog.engine.sprint.phases.gate import attempts_of, gate_of
 from sprintlog.engine.sprint.phases.gate_checks import run_of
-from sprintlog.engine.sprint.plan.goal_steps import steps_of
+from sprintlog.engine.sprint.state.completion import goal_standing
 from sprintlog.engine.sprint.state.document_fields import (
     goal_said,
     idle_threshold,
     mapping_of,
+    steps_of,
 )
 from sprintlog.engine.sprint.state.queue import counts
 from sprintlog.engine.sprint.state.sprint import Sprint, open_iteration

@@ -10,7 +10,8 @@ from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.projections.workspace import Workspace
 
 from ..iterations.judgements import trajectory_line
-from ..screen.terminal import STDOUT, is_dumb, pause
+from ..screen.pager import pause
+from ..screen.terminal import STDOUT, is_dumb
 
 SCORES_MAX = 60
 """The maximum number of scores shown."""

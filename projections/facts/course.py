@@ -8,8 +8,8 @@ from typing import NamedTuple
 from sprintlog.engine.judging.events import IterationMeasured
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.answers.limits import WAITS_FOR
 from sprintlog.engine.sprint.state.sprint import Spent
+from sprintlog.engine.sprint.state.words import WAITS_FOR
 from sprintlog.engine.usage import COST, bounded
 
 from ..text.phrases import dollars, duration

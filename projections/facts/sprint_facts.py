@@ -23,12 +23,11 @@ from sprintlog.engine.sessions.summary import Summary
 from sprintlog.engine.sprint.agent.actions import PERSON, Action
 from sprintlog.engine.sprint.events.snapshots import left_words
 from sprintlog.engine.sprint.iterations.budgets import run_again
-from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.rollback import iteration_end
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.phases.gate import attempts_of
-from sprintlog.engine.sprint.plan.goal_steps import steps_of
-from sprintlog.engine.sprint.state.document_fields import goal_said
+from sprintlog.engine.sprint.state.completion import goal_standing
+from sprintlog.engine.sprint.state.document_fields import goal_said, steps_of
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import elapsed
 from sprintlog.engine.sprint.state.transitions import check_exists

@@ -5,13 +5,12 @@ from collections.abc import Callable, Iterator
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.stops import ENDS, LOST, SPENT
-from sprintlog.engine.sprint.answers.limits import WAITS_FOR
 from sprintlog.engine.sprint.iterations.budgets import OF_SPRINT, WHOSE, amount, run_again
 from sprintlog.engine.sprint.state.document_fields import max_iterations
 from sprintlog.engine.sprint.state.sprint import Sprint, open_iteration
 from sprintlog.engine.sprint.state.times import elapsed
 from sprintlog.engine.sprint.state.tree import gate_status
-from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, RUNNING
+from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, RUNNING, WAITS_FOR
 from sprintlog.engine.usage import plus
 
 from ..views import runs as views

@@ -15,8 +15,7 @@ from sprintlog.engine.sprint.iterations.loop_changes import reflection_is_due
 from sprintlog.engine.sprint.phases.gate import attempts_of, gate_of, is_due, repair_prompt
 from sprintlog.engine.sprint.phases.gate_checks import run_of
 from sprintlog.engine.sprint.phases.lifecycle import is_stale, need_of
-from sprintlog.engine.sprint.plan.goal_steps import steps_of
-from sprintlog.engine.sprint.state.document_fields import idle_threshold
+from sprintlog.engine.sprint.state.document_fields import idle_threshold, steps_of
 from sprintlog.engine.sprint.state.queue import counts
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import from_milliseconds

@@ -7,8 +7,7 @@ from sprintlog.engine.sprint.agent.runs import EndTurn, StartTurn
 from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.events import AgentRan, SprintStarted
 from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration
-from sprintlog.engine.sprint.plan.goal_steps import steps_of
-from sprintlog.engine.sprint.state.document_fields import ralph_fields
+from sprintlog.engine.sprint.state.document_fields import ralph_fields, steps_of
 
 from .conftest import Data, Scenario
 

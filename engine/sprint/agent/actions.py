@@ -101,7 +101,7 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether `gate run` must follow this work before `phase complete`."""
     until: str | None = None
     waits_for: str | None = None
-    """For a wait for a limit, a key of `limits.WAITS_FOR`."""
+    """For a wait for a limit: `usage-limit`, `overload` or `network`."""
     said_by: str | None = None
     """For such a wait, the text that stated its end; if absent, waits grow longer."""
     because: str | None = None

@@ -14,10 +14,9 @@ from msgspec.structs import replace
 from ...masking import cut
 from ..answers.items import LEARNING_TYPES
 from ..iterations.follow_up import note_of
-from ..plan.goal_steps import steps_of
 from ..plan.templates import PromptTemplate, filled_prompt
 from ..state import words
-from ..state.document_fields import max_iterations, min_iterations
+from ..state.document_fields import max_iterations, min_iterations, steps_of
 from ..state.sprint import Plan, Sprint
 from ..state.tree import CHILDREN, Data, Node
 from . import actions

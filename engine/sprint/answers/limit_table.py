@@ -9,7 +9,7 @@ a notice is not work, even with exit status 0. Every row with a notice has a cas
 
 from typing import NamedTuple
 
-from ..state.words import FAILURE_CATEGORIES
+from ..state.words import FAILURE_CATEGORIES, WAITS_FOR
 
 UNTIL = "wait-until"
 """Wait until the stated time; without a stated time, successive waits grow longer."""
@@ -20,7 +20,7 @@ FAILURE = "failure"
 """The task failed; the retry policy decides."""
 KINDS = (UNTIL, RETRY, PERSON, FAILURE)
 
-USAGE, OVERLOAD, NETWORK_DOWN = "usage-limit", "overload", "network"
+USAGE, OVERLOAD, NETWORK_DOWN = WAITS_FOR
 
 NETWORK, RATE_LIMIT, TIMEOUT, VALIDATION, LOGIC = FAILURE_CATEGORIES
 """The categories of failure."""
@@ -37,7 +37,7 @@ class Sign(NamedTuple):
     kind: str
     category: str
     waits_for: str | None = None
-    """For a wait, a key of `limits.WAITS_FOR`."""
+    """For a wait, a key of `WAITS_FOR`."""
     statuses: tuple[int, ...] = ()
     """HTTP statuses."""
     codes: tuple[str, ...] = ()

@@ -88,13 +88,6 @@ _ABBREVIATED = {
     **dict.fromkeys(("BST",), "Europe/London"),
     **dict.fromkeys(("JST",), "Asia/Tokyo"),
 }
-WAITS_FOR = {
-    table.USAGE: "the usage limit",
-    table.OVERLOAD: "the model to answer again",
-    table.NETWORK_DOWN: "the network",
-}
-"""The descriptions of limits in messages: `waits until 05:00 for …`."""
-
 ERROR_LINES_MAX = 12
 """The number of lines at the end of standard error searched for a failure's cause."""
 _LINE_CHARS_MAX = 2_000

@@ -76,22 +76,6 @@ class CompleteGoal(Command, frozen=True):
         return [*ended, found]
 
 
-def claim_in_force(plan: Plan) -> str | None:
-    """Return why the goal's completion was last rejected, or None."""
-    claim = plan.last.claim
-    return None if claim is None or plan.status == COMPLETED else claim.reason
-
-
-def goal_standing(plan: Plan) -> str:
-    """Return a phrase that states whether the goal is reached."""
-    if plan.status != COMPLETED:
-        return "not reached" if claim_in_force(plan) is None else "said to be reached"
-    if mapping_of(plan.document, "ralph-exit").get("detected-at") is None:
-        return "not reached"
-    is_given_up = getattr(plan.last.sprint, "abandons_goal", False)
-    return "given up" if is_given_up else "reached"
-
-
 def reach_goal(
     sprint: Sprint, *, summary: str | None, besides: list[Event] | None = None
 ) -> Event:

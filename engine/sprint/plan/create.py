@@ -14,11 +14,10 @@ from ..state.document_fields import HOOKS, RALPH, count_of, mapping_of, ralph_fi
 from ..state.patch import Operation, diff, same
 from ..state.queue import QUEUE, says_queue, with_queue
 from ..state.sprint import Sprint, pack, settled, unpack
+from ..state.transitions import check_id
 from ..state.tree import CHILDREN, Data, Tree
 from ..state.words import NOT_STARTED, PENDING
 from .imported_documents import losses, observations
-
-ID_CHARS_MAX = 128
 
 
 class CreateSprint(Command, frozen=True):
@@ -224,25 +223,6 @@ def _prepare_one(node: Data, where: str, *, level: int) -> Data:
     if key is not None and has_children:
         document[key] = prepare_nodes(node[key], f"{where}.{key}", level=level + 1)
     return document
-
-
-def check_id(identity: object, *, field: str) -> None:
-    """Raise `RefusedError` unless a value is a valid id: 1 to 128 printable characters."""
-    problem = None
-    if not isinstance(identity, str) or not identity:
-        problem = "is missing or not a string"
-    elif len(identity) > ID_CHARS_MAX:
-        problem = f"is longer than {ID_CHARS_MAX} characters"
-    elif not identity.isprintable():
-        # Imported here: invalid ids are rare.
-        from ...readable import unprintable
-
-        problem = unprintable(identity)
-    if problem:
-        raise RefusedError(
-            f"{field}: {problem}; an id must have 1 to {ID_CHARS_MAX} printable characters",
-            field=field,
-        )
 
 
 def check_sprint_id(identity: object, *, field: str = "sprint-id") -> None:

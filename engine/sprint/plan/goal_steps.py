@@ -8,12 +8,11 @@ from ...log.event import Event, Takers
 from ..answers.items import OpenStep
 from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
 from ..phases.leaves import check_word
-from ..state.document_fields import list_of
+from ..state.document_fields import list_of, steps_of
 from ..state.sprint import Knowledge, Plan, Sprint
-from ..state.transitions import check_goal
+from ..state.transitions import check_goal, check_id
 from ..state.tree import Data
 from ..state.words import COMPLETED, DYNAMIC_STEP_STATUSES, PENDING
-from .create import check_id
 
 PREFIX = "step-"
 _ALLOTTED = "\nstep"
@@ -121,15 +120,6 @@ def take_steps(
         steps[identity] = {"id": identity, "prompt": prompt, "status": PENDING}
         prompts.add(prompt)
     return events
-
-
-def steps_of(document: Data) -> dict[str, Data]:
-    """Return the steps by id; steps without an id are omitted."""
-    return {
-        step["id"]: step
-        for step in list_of(document, "dynamic-steps")
-        if isinstance(step, dict) and isinstance(step.get("id"), str)
-    }
 
 
 def _step(document: Data, identity: str) -> Data | None:

@@ -14,10 +14,10 @@ from ...log.event import Event
 from ..events import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
 from ..phases.gate import forget_gates
 from ..state.sprint import Evolves, Knowledge, Learns, Plan, Sprint
-from ..state.transitions import check_exists, check_growing
+from ..state.transitions import check_exists, check_growing, check_id
 from ..state.tree import CHILDREN, Data, escape, put, takes_part
 from ..state.words import MODELS, PENDING
-from .create import check_id, prepare_nodes
+from .create import prepare_nodes
 from .insertion_points import STEP, SUB_PHASE, TOP, Spot, spot_of_phases, spot_of_steps
 
 

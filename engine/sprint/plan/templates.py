@@ -13,11 +13,11 @@ import msgspec
 
 from ...errors import InvalidInputError, RefusedError
 from ..state.document_fields import list_of, text_of
+from ..state.transitions import check_id
 from ..state.tree import Data
-from .create import check_id
 from .definitions import Definition, Path, Problems, is_given, nearest
 
-_VARIABLE = re.compile(r"\\?\{\{[ \t]*([A-Za-z_][\w-]*(?:\.[\w-]+)*)[ \t]*\}\}")
+_VARIABLE = r"\\?\{\{[ \t]*([A-Za-z_][\w-]*(?:\.[\w-]+)*)[ \t]*\}\}"
 
 ALWAYS_ITEM = ("item", "step")
 """The names of the item in every `for-each` phase, regardless of the collection."""
@@ -53,7 +53,7 @@ def cut(text: str) -> Template:
     """Return the text as a template, split at its variables."""
     pieces: Template = []
     end = 0
-    for found in _VARIABLE.finditer(text):
+    for found in re.finditer(_VARIABLE, text):
         pieces.append(text[end : found.start()])
         written = found.group()
         # An escaped variable is text, without its escape character.

@@ -15,11 +15,10 @@ from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...log.event import Event, Takers, made_from
 from .. import events as f
 from ..phases.leaves import check_word
-from ..plan.create import check_id
 from ..state.queue import REOPENED, STATUS_OF, Decided, deferrals, find
 from ..state.sprint import Knowledge, Plan, Sprint
 from ..state.times import normalise
-from ..state.transitions import check_exists
+from ..state.transitions import check_exists, check_id
 from ..state.tree import Data, Node
 from ..state.words import DECISIONS, PRIORITIES, REQUEST_TYPES
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from ...log.event import Event
 from ..events import BreakpointReached, WorkDone
 from . import words
+from .document_fields import mapping_of
 from .queue import takes_part
 from .sprint import Plan, Sprint
 from .tree import Data, Node, gate_is_open
@@ -52,6 +53,22 @@ def done_work(plan: Plan, address: str) -> WorkDone | None:
     """Return the `WorkDone` event of a leaf that has not ended yet, or None."""
     work = plan.last.work
     return work.of(address) if address in work else None
+
+
+def claim_in_force(plan: Plan) -> str | None:
+    """Return why the goal's completion was last rejected, or None."""
+    claim = plan.last.claim
+    return None if claim is None or plan.status == words.COMPLETED else claim.reason
+
+
+def goal_standing(plan: Plan) -> str:
+    """Return a phrase that states whether the goal is reached."""
+    if plan.status != words.COMPLETED:
+        return "not reached" if claim_in_force(plan) is None else "said to be reached"
+    if mapping_of(plan.document, "ralph-exit").get("detected-at") is None:
+        return "not reached"
+    is_given_up = getattr(plan.last.sprint, "abandons_goal", False)
+    return "given up" if is_given_up else "reached"
 
 
 def waits_to_go_on(plan: Plan) -> bool:

@@ -113,6 +113,15 @@ def goal_said(document: dict[str, Any]) -> str | None:
     return None if not goal or is_name else goal
 
 
+def steps_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the steps by id; steps without an id are omitted."""
+    return {
+        step["id"]: step
+        for step in list_of(document, "dynamic-steps")
+        if isinstance(step, dict) and isinstance(step.get("id"), str)
+    }
+
+
 def hooks_of(document: dict[str, Any]) -> list[Hook]:
     """Return the enabled hooks in order."""
     found: dict[str, Hook] = {}

@@ -10,6 +10,8 @@ from .sprint import Sprint
 from .times import parse
 from .tree import Node
 
+ID_CHARS_MAX = 128
+
 SPRINT_FROM: dict[str, Collection[str]] = {
     "start": (words.NOT_STARTED,),
     "pause": (words.IN_PROGRESS,),
@@ -54,6 +56,25 @@ SPRINT_TO = {
 """The status of the leaf or the sprint after each command."""
 
 _REOPEN = "`sprintlog sprint reopen` first"
+
+
+def check_id(identity: object, *, field: str) -> None:
+    """Raise `RefusedError` unless a value is a valid id: 1 to 128 printable characters."""
+    problem = None
+    if not isinstance(identity, str) or not identity:
+        problem = "is missing or not a string"
+    elif len(identity) > ID_CHARS_MAX:
+        problem = f"is longer than {ID_CHARS_MAX} characters"
+    elif not identity.isprintable():
+        # Imported here: invalid ids are rare.
+        from ...readable import unprintable
+
+        problem = unprintable(identity)
+    if problem:
+        raise RefusedError(
+            f"{field}: {problem}; an id must have 1 to {ID_CHARS_MAX} printable characters",
+            field=field,
+        )
 
 
 def check_exists(sprint: Sprint) -> None:

@@ -45,6 +45,12 @@ DECISIONS = ("approve", "reject", "defer", "backlog")
 DEFERRALS = ("end-of-phase", "end-of-sprint", "next-sprint")
 HOOK_TASK_STATUSES = (SPAWNED, RUNNING, COMPLETED, FAILED)
 FAILURE_CATEGORIES = ("network", "rate-limit", "timeout", "validation", "logic")
+WAITS_FOR = {
+    "usage-limit": "the usage limit",
+    "overload": "the model to answer again",
+    "network": "the network",
+}
+"""The descriptions of limits in messages: `waits until 05:00 for …`."""
 
 AGENTS = (
     *("antigravity", "claude", "codex", "copilot", "copilot-chat", "cursor", "droid"),

@@ -13,8 +13,9 @@ import pytest
 
 from sprintlog.engine.adapters.agents.output import OutputReader, read_answer, with_errors
 from sprintlog.engine.sprint.answers.limit_table import FAILURE, KINDS, PERSON, SIGNS
-from sprintlog.engine.sprint.answers.limits import WAITS_FOR, Moment, complaint
+from sprintlog.engine.sprint.answers.limits import Moment, complaint
 from sprintlog.engine.sprint.answers.verdict import Verdict, judge, read_turn
+from sprintlog.engine.sprint.state.words import WAITS_FOR
 
 TABLE = tomllib.loads(
     (Path(__file__).parents[3] / "fixtures" / "limits.toml").read_text(encoding="utf-8")
