@@ -123,9 +123,8 @@ def diagnose(event: str, fields: Callable[[], Mapping[str, object]]) -> None:
     logger.info(event, **said)
 
 
-_OF_ENGINE = re.compile(
-    r"best|start|(position|version|iter|snapshot):.*|\d{4}-.*([zZ]|[+-]\d\d:?\d\d)",
-    re.DOTALL,
+_OF_ENGINE = (
+    r"(?s)best|start|(position|version|iter|snapshot):.*|\d{4}-.*([zZ]|[+-]\d\d:?\d\d)"
 )
 """Matches points and times that the engine itself parses or rejects."""
 
@@ -143,7 +142,7 @@ def _spoken(
         sprint, at, text = (
             value.rpartition("@") if value and has_sprint else ("", "", value)
         )
-        if not text or context.resilient_parsing or _OF_ENGINE.fullmatch(text):
+        if not text or context.resilient_parsing or re.fullmatch(_OF_ENGINE, text):
             return value
         # Imported here: scripts and recording commands use ISO 8601, or specify no time.
         from .moments import read_moment

@@ -1,7 +1,7 @@
 """Import hooks that find sprintlog's modules faster and defer unused library modules.
 
 Python lists each folder and tries four file names per module. A recording command imports
-127 sprintlog modules from 25 folders, and importing them took a twentieth of its time (ADR
+103 sprintlog modules from 22 folders, and importing them took a twentieth of its time (ADR
 0040). An upgrade may replace or delete these files at any moment, so a process that waits
 for other processes reads all of the files first (ADR 0009).
 

@@ -109,9 +109,7 @@ DIGEST_CHARS = 8
 
 
 ESCAPE = "\x1b"
-_SEQUENCE = re.compile(
-    r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]?|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|.?)", re.DOTALL
-)
+_SEQUENCE = r"(?s)\x1b(?:\[[0-?]*+[ -/]*+[@-~]?|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|.?)"
 """A terminal escape sequence, such as a color, a title or a link."""
 _ESCAPES = r"\n", r"\t", r"\r", r"\f", r"\b"
 
@@ -123,7 +121,7 @@ def mask(text: str) -> str:
     split the secret.
     """
     if ESCAPE in text:
-        shown = mask(_SEQUENCE.sub("", text))
+        shown = mask(re.sub(_SEQUENCE, "", text))
         # Without the sequence before it, a secret may be part of a longer word.
         for name, start, end in (found := secrets_in(text)):
             if end - start >= RUN_CHARS_MIN:
@@ -160,14 +158,14 @@ def secrets_in(text: str) -> list[tuple[str, int, int]]:
     if ESCAPE not in text:
         return found
     marks, gone = list[int](), [0]
-    for sequence in _SEQUENCE.finditer(text):
+    for sequence in re.finditer(_SEQUENCE, text):
         marks.append(sequence.start() - gone[-1])
         gone.append(gone[-1] + len(sequence[0]))
 
     def place(at: int) -> int:
         return at + gone[bisect_right(marks, at)]
 
-    split = secrets_in(_SEQUENCE.sub("", text))
+    split = secrets_in(re.sub(_SEQUENCE, "", text))
     return found + [(form, place(start), place(end - 1) + 1) for form, start, end in split]
 
 

@@ -44,9 +44,7 @@ def raising_lines(sprint: Sprint, budgets: Budgets, now: str) -> Iterator[str]:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_TIME = re.compile(
-    r"(?:(\d{1,5})d)?(?:(\d{1,6})h)?(?:(\d{1,8})m)?(?:(\d{1,9})s?)?", re.ASCII
-)
+_TIME = r"(?:(\d{1,5})d)?(?:(\d{1,6})h)?(?:(\d{1,8})m)?(?:(\d{1,9})s?)?"
 NONE = "none"
 
 
@@ -151,7 +149,7 @@ def _number(text: str) -> float | None:
 
 
 def _seconds(text: str) -> float | None:
-    found = _TIME.fullmatch(text)
+    found = re.fullmatch(_TIME, text, re.ASCII)
     if found is None or not text:
         return None
     days, hours, minutes, seconds = (int(part or 0) for part in found.groups())

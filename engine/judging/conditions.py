@@ -156,7 +156,7 @@ class _Reader:
     def _comparison(self) -> Comparison:
         if self.kind != "name" or self.token in ("and", "or"):
             raise self.expected("a name or `(`")
-        if not NAME.fullmatch(self.token):
+        if not re.fullmatch(NAME, self.token):
             raise self._error(f"invalid name {self.token[:40]!r}")
         name = self.advance()
         if self.kind != "sign":

@@ -16,8 +16,8 @@ from .exact import Number, exact
 
 HIGHER, LOWER = "higher", "lower"
 DIRECTIONS = (HIGHER, LOWER)
-NAME = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
-POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
+NAME = r"[a-z][a-z0-9_]{0,63}"
+POINTER = r"(?:/(?:[^~/]|~[01])*)*"
 POINTER_CHARS_MAX = 512
 METRICS_MAX = 100
 """The maximum number of custom metrics."""
@@ -122,7 +122,7 @@ def check_own_metrics(metrics: Sequence[OwnMetric], taken: frozenset[str]) -> No
 
 
 def _check_name(name: str, taken: frozenset[str]) -> None:
-    if not NAME.fullmatch(name):
+    if not re.fullmatch(NAME, name):
         raise RefusedError(
             f"invalid metric name {name[:40]!r}: must be at most 64 lowercase letters, "
             "digits and _, starting with a letter",
@@ -153,7 +153,7 @@ def _check_one(one: OwnMetric) -> None:
     if one.pointer is not None and not (
         isinstance(one.pointer, str)
         and len(one.pointer) <= POINTER_CHARS_MAX
-        and POINTER.fullmatch(one.pointer)
+        and re.fullmatch(POINTER, one.pointer)
     ):
         raise refused(name, one.pointer, "is not a JSON pointer such as /latency/p95")
 
@@ -276,7 +276,7 @@ def _flat(given: Mapping[str, object]) -> Mapping[str, object]:
 
 def _declaring(name: str) -> str | None:
     """Return the command that declares a custom metric; None if its name is invalid."""
-    if NAME.fullmatch(name) is None:
+    if re.fullmatch(NAME, name) is None:
         return None
     return f"use `sprintlog iteration rules set --metric {name}` to declare one"
 

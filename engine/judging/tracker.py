@@ -30,7 +30,7 @@ NUMBER_MAX = 1_000_000_000
 _ENTRY = Struct("<IQIBh")
 """The packed number, version, previous iteration plus 1, flags, and score."""
 _NUMBER = Struct("<I")
-_FRACTION = re.compile(r"-?[0-9]{1,400}(?:/[1-9][0-9]{0,400})?", re.ASCII)
+_FRACTION = r"-?[0-9]{1,400}(?:/[1-9][0-9]{0,400})?"
 _INCOMPLETE, _VERIFIED, _SCORED = 1, 2, 4
 UNKEPT = -(2**15)
 """The mark for a score that is too large to store here; the event contains it."""
@@ -351,7 +351,7 @@ def _kept(tracker: Tracker, best: f.BestAnew | None) -> Best | None:
     if best is None or entry is None or entry.version != best.version:
         return None
     said = (best.score, *(text for part in best.parts for text in (part[1], part[3])))
-    if not all(map(_FRACTION.fullmatch, said)):
+    if not all(re.fullmatch(_FRACTION, text) for text in said):
         return None
     return Best(**msgspec.structs.asdict(best))
 

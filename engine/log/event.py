@@ -27,7 +27,7 @@ Struct = TypeVar("Struct", bound=msgspec.Struct)
 IN_FORCE = "in force"
 HERE, EVERYTHING = "here", "everything"
 PREFIX = "x-"
-TAG = re.compile(r"x-[a-z0-9]+(-[a-z0-9]+)+")
+TAG = r"x-[a-z0-9]+(-[a-z0-9]+)+"
 """The type of an extension's event: a vendor and a description."""
 TAG_CHARS_MAX = 64
 NAMED_BY = ("name", "id", "phase")
@@ -289,7 +289,7 @@ def is_extension(tag: object) -> bool:
 
 def check_tag(tag: str) -> None:
     """Raise `InvalidInputError` unless the tag is valid for an extension event."""
-    if len(tag) > TAG_CHARS_MAX or not TAG.fullmatch(tag):
+    if len(tag) > TAG_CHARS_MAX or not re.fullmatch(TAG, tag):
         raise InvalidInputError(
             f"invalid extension event type {tag[:TAG_CHARS_MAX]!r}: must be x-OWNER-NAME, "
             f"for example x-acme-deployed, with at most {TAG_CHARS_MAX} characters",

@@ -5,6 +5,7 @@ actors, so that the fork does not depend on its origin. They are followed by a
 `fork-created` event.
 """
 
+import re
 from collections.abc import Iterator
 
 from msgspec import structs
@@ -107,7 +108,9 @@ def _payload(
         return encode(event)
     if isinstance(event, BaselineCaptured) and event.loop_id is not None:
         # A loop belongs to one sprint: the fork writes separate files.
-        event = structs.replace(event, loop_id=name if LOOP_ID.fullmatch(name) else None)
+        event = structs.replace(
+            event, loop_id=name if re.fullmatch(LOOP_ID, name) else None
+        )
         return encode(event)
     return CODEC.today(recorded) or b""
 

@@ -48,7 +48,7 @@ def folder_of(loop_id: str) -> str:
 
     Raise `RefusedError` for a loop whose name is not a valid folder name.
     """
-    if not LOOP_ID.fullmatch(loop_id):
+    if not re.fullmatch(LOOP_ID, loop_id):
         raise RefusedError(
             f"cannot write files of loop {loop_id[:40]!r}: not a valid folder name",
             hint="use `sprintlog iteration baseline --loop-id ID` to rename the loop",

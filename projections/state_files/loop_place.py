@@ -1,6 +1,7 @@
 """The folder of a loop's state files, and the sprint that owns it."""
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -32,7 +33,7 @@ def loop_folder(workspace: FilesService, sprint: Sprint) -> str | None:
     given = _given(sprint)
     folder = f"{LOOPS}/{given or sprint.id}"
     if given is None and not (
-        LOOP_ID.fullmatch(sprint.id) and os.path.isdir(workspace.location.root / folder)
+        re.fullmatch(LOOP_ID, sprint.id) and os.path.isdir(workspace.location.root / folder)
     ):
         return None
     return folder if owner(workspace, given or sprint.id) == sprint.id else None

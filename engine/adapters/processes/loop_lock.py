@@ -5,11 +5,11 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
+from ... import hashes
 from ...errors import BusyError
 from ...log.stores.descriptors import held_open
 from . import process as processes
@@ -62,7 +62,7 @@ def is_held(path: Path) -> bool:
 
 
 def _name(sprint_id: str) -> str:
-    return f"run-{sha256(sprint_id.encode()).hexdigest()[:16]}.lock"
+    return f"run-{hashes.sha256(sprint_id.encode()).hexdigest()[:16]}.lock"
 
 
 def _take(lock: int, sprint_id: str) -> None:

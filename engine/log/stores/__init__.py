@@ -25,7 +25,7 @@ STORES: Final = {
 
 The class opens a log; its method `create` creates a log.
 """
-EXTENSION: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+EXTENSION: Final = r"[a-z0-9]+(-[a-z0-9]+)+"
 """The scheme of an extension's store: a vendor, a dash, and a name."""
 SERVED: Final = ("postgresql", "postgres")
 """The schemes of addresses that name a server; each machine also has local files."""
@@ -80,7 +80,7 @@ def open_log(
 
 def is_extension(scheme: str) -> bool:
     """Return whether a scheme has the format reserved for extension stores."""
-    return EXTENSION.fullmatch(scheme) is not None
+    return re.fullmatch(EXTENSION, scheme) is not None
 
 
 def _of_extension(scheme: str) -> Any:
@@ -106,9 +106,9 @@ def _store(url: str, beside: "Path | None") -> tuple[Any, str, dict[str, Any]]:
     more: dict[str, Any] = {}
     if scheme in SERVED:
         scheme, place, more = SERVED[0], url, {"beside": beside}
-    if is_extension(scheme):
-        return _of_extension(scheme), place, {}
     if scheme not in STORES:
+        if is_extension(scheme):
+            return _of_extension(scheme), place, {}
         known = ", ".join(f"{name}:" for name in STORES)
         raise InvalidInputError(
             f"unknown store {scheme!r}: an address must start with {known} or be a path",

@@ -47,7 +47,7 @@ UNKNOWN = "COMMAND"
 UNKNOWN_OPTIONS = "OPTIONS"
 """The placeholder for options that are not fully known."""
 _MASKED = "[masked: "
-_NOT_UTF8 = re.compile(r"\\x[89a-f][0-9a-f]")
+_NOT_UTF8 = r"\\x[89a-f][0-9a-f]"
 """The escape of a byte that is not UTF-8; a shell does not understand such an escape."""
 
 
@@ -341,7 +341,7 @@ def _joined(words: Sequence[str], unknown: str) -> str:
 
 def _is_whole(word: str) -> bool:
     """Return whether a word was recorded completely and can be put in backticks."""
-    is_cut = len(word) >= WORD_CHARS_MAX or _MASKED in word or _NOT_UTF8.search(word)
+    is_cut = len(word) >= WORD_CHARS_MAX or _MASKED in word or re.search(_NOT_UTF8, word)
     return not is_cut and word.isprintable() and "`" not in word
 
 

@@ -16,8 +16,8 @@ from ..state.knowledge import newest_first
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
-TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}", re.ASCII)
+NAME = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
+TAG = r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}"
 VALUE_CHARS_MAX = 1000
 NOTE_CHARS_MAX = 10_000
 COUNT_MAX = 100
@@ -91,7 +91,7 @@ def check_description(given: IterationDescribed) -> None:
     """Raise `RefusedError` if a name or tag is invalid or a text is too long."""
     check_params(given.params)
     for tag in (*given.tags, *given.tags_removed):
-        if not TAG.fullmatch(tag):
+        if not re.fullmatch(TAG, tag):
             raise RefusedError(
                 f"tag {tag[:40]!r} must contain only letters, digits, `.`, `_`, `/` and "
                 "`-`",
@@ -115,7 +115,7 @@ def check_params(params: Mapping[str, str]) -> None:
             f"a command accepts at most {COUNT_MAX} parameters", field="params"
         )
     for name, value in params.items():
-        if not NAME.fullmatch(name):
+        if not re.fullmatch(NAME, name):
             raise RefusedError(
                 f"parameter {name[:40]!r} must contain only letters, digits, `.`, `_` and "
                 "`-`, and not start with a digit",

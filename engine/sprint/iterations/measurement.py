@@ -28,7 +28,7 @@ Origins = tuple[f.Origin, ...]
 Runs = tuple[f.MeasuringRun, ...]
 Reports = tuple[f.KeptReport, ...]
 
-LOOP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
+LOOP_ID = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}"
 """The pattern of a loop's id, which is also the name of its folder."""
 
 
@@ -63,7 +63,7 @@ class CaptureBaseline(Command, frozen=True):
 
         check_exists(sprint)
         tracker = sprint.knowledge.tracker
-        if self.loop_id is not None and not LOOP_ID.fullmatch(self.loop_id):
+        if self.loop_id is not None and not re.fullmatch(LOOP_ID, self.loop_id):
             raise RefusedError(
                 f"loop id {self.loop_id[:40]!r} must contain only letters, digits, `.`, "
                 "`_` and `-`",
