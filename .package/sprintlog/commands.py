@@ -39,6 +39,10 @@ from .engine.sprint.iterations.budgets import (
     ChangeBudgets as ChangeBudgets,
     WarnOfBudgets as WarnOfBudgets,
 )
+from .engine.sprint.iterations.claims import (
+    DecideClaim as DecideClaim,
+    RecordReview as RecordReview,
+)
 from .engine.sprint.iterations.decisions import (
     ApplyArtifacts as ApplyArtifacts,
     ChangeRules as ChangeRules,

@@ -64,6 +64,9 @@ from .engine.sprint.events.gates import (
     GateStarted as GateStarted,
 )
 from .engine.sprint.events.goal import (
+    ClaimAccepted as ClaimAccepted,
+    ClaimRefused as ClaimRefused,
+    ClaimReviewed as ClaimReviewed,
     DynamicStepAdded as DynamicStepAdded,
     DynamicStepUpdated as DynamicStepUpdated,
     GoalClaimed as GoalClaimed,

@@ -6,7 +6,7 @@ from typing import Any
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint.iterations.goal import CompleteGoal, SetGoal
-from sprintlog.engine.sprint.state.completion import claim_in_force, urgent
+from sprintlog.engine.sprint.state.completion import open_claim, refusal_of, urgent
 from sprintlog.engine.sprint.state.words import COMPLETED
 
 from .. import typed
@@ -71,13 +71,17 @@ def _begin_sprint(given: Mapping[str, Any]) -> None:
 def complete(summary: str | None, **given: Any) -> None:
     """Mark the goal as reached, which completes the sprint.
 
-    Until `ralph.min-iterations` is reached, or while critical or high requests are
-    undecided, only a claim is recorded, and the sprint continues.
+    Within an agent's run this is only a claim, on which the next measurement decides. Until
+    `ralph.min-iterations` is reached, or while critical or high requests are undecided, it
+    is only recorded, and the sprint continues.
 
     Example: sprintlog goal complete --summary 'login works'
     """
     sprint = record("goal complete", given, CompleteGoal(summary))
-    if (why := claim_in_force(sprint.plan)) is not None:
+    if open_claim(sprint.plan) is not None:
+        warn("the goal is claimed; the measurement of this iteration decides")
+        hint("run `sprintlog next` to see how it is measured")
+    elif (why := refusal_of(sprint.plan)) is not None:
         warn(f"the goal is claimed but does not count as reached: {why}")
         if urgent(sprint):
             hint("run `sprintlog queue list --status pending` and decide the requests")

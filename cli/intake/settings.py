@@ -71,6 +71,8 @@ class AgentSettings(SettingsTable):
     """The action after a regression."""
     select: Flag | None = None
     """Restore the best iteration's files at the end."""
+    review: Text | None = None
+    """The command that gives a second opinion on claims."""
 
 
 class MeasureSettings(SettingsTable):

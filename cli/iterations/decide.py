@@ -6,15 +6,17 @@ from typing import Any
 import click
 
 from sprintlog.engine.judging.events import RecommendationGiven
+from sprintlog.engine.service.reviews import decide_claim
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.iterations.decisions import GiveRecommendation, GoOn
 from sprintlog.projections.views import iterations as views
+from sprintlog.projections.workspace import Outcome
 
 from .. import typed
 from ..context import with_recording
-from ..output import print_json, print_text
-from ..record import answer_of, recording
+from ..output import note, print_json, print_text
+from ..record import Recording, answer_of, recording
 from .judgements import recommendation_lines, subject_line
 
 EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
@@ -34,7 +36,7 @@ EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
 def command(
     says_by_code: bool, explain: bool, go_on: bool, reason: str | None, **given: Any
 ) -> None:
-    """Decide whether to continue, stop, roll back or ask a person.
+    """Decide on a claimed goal, and whether to continue, stop, roll back or ask a person.
 
     The advice is about the latest iteration that is not discarded; if it is unmeasured, the
     advice is to ask a person. Advice is recorded once per state.
@@ -48,6 +50,10 @@ def command(
         raise click.UsageError("--reason requires --go-on")
     with recording("decide", given) as run:
         asked = GoOn(run.options.masked({"reason": reason})["reason"])
+        claimed = None if go_on else _decide_claim(run)
+        if claimed is not None and claimed.sprint.knowledge.tracker.is_empty:
+            run.answer(claimed)
+            return
         outcome = run.handle_with(asked if go_on else GiveRecommendation())
         event = outcome.sprint.knowledge.tracker.recommended
         if outcome.duplicate:
@@ -68,3 +74,10 @@ def command(
         run.refresh()
     if says_by_code:
         sys.exit(EXIT_CODES[event.action])
+
+
+def _decide_claim(run: Recording) -> Outcome | None:
+    """Decide on the open claim by its evidence; return the outcome, or None."""
+    return decide_claim(
+        run.workspace, run.sprint_id, tell=note, envelope=run.following().envelope()
+    )

@@ -37,6 +37,7 @@ class JudgingOptions(NamedTuple):
     on_regression: str | None = None
     rollbacks_max: int | None = None
     selects: bool | None = None
+    review: str | None = None
 
 
 def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
@@ -94,6 +95,14 @@ def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
             setting=key("select"),
             help="At the end, copy the best iteration's files to .aiwg/output/.",
         ),
+        typed.option(
+            "--review",
+            setting=key("review"),
+            may_be_empty=True,
+            metavar="CMD",
+            help="Also ask this command about each claim that the measurement does not "
+            "refuse; an empty text removes it.",
+        ),
     )
     judged = packed(_judging, JudgingOptions._fields, "judged")
     return lambda function: options(judged(function))
@@ -145,6 +154,7 @@ def change_of(judged: JudgingOptions, measure: MeasureRules | None) -> ChangeRul
         judged.on_regression,
         judged.rollbacks_max,
         judged.selects,
+        review=judged.review,
     )
     if change == LoopChange():
         return None

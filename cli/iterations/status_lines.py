@@ -14,7 +14,6 @@ from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.iterations.outcomes import is_lost, runs_seen
 from sprintlog.engine.sprint.iterations.run_record import LOST
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
-from sprintlog.engine.sprint.state.completion import goal_standing
 from sprintlog.engine.sprint.state.document_fields import goal_said
 from sprintlog.engine.sprint.state.effective_history import effective_ranges, is_effective
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -34,8 +33,8 @@ LOOKED_AT_MAX = 100
 def goal_hint(judged: Judged) -> str | None:
     """Return a hint that all tests pass and that the goal can be marked as reached."""
     sprint = judged.sprint
-    is_open = sprint.plan.status != COMPLETED and goal_standing(sprint.plan) != "reached"
-    if not (sprint.plan.is_ralph and is_open and goal_said(sprint.document)):
+    is_open = sprint.plan.status != COMPLETED and sprint.plan.is_ralph
+    if not (is_open and goal_said(sprint.document)):
         return None
     since, count = None, 0
     for number in reversed(measured_on_path(sprint)[-LOOKED_AT_MAX:]):

@@ -49,6 +49,7 @@ KEYS = {
     "agent.measure": Key("false", "run --measure"),
     "agent.on-regression": Key("stop", "run --on-regression"),
     "agent.select": Key("false", "run --select"),
+    "agent.review": Key(option="run --review", needs_trust=True),
     "measure.run": Key(option="--run", needs_trust=True),
     "measure.build": Key(option="--build", needs_trust=True),
     "measure.reports": Key(option="--report"),

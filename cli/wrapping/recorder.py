@@ -385,6 +385,7 @@ class _Recorded:
                 "the exit status is recorded"
             )
         self._workspace.handle_with(sprint_id, found, actor=self._actor, observed=True)
+        wrap.decide(self._workspace, sprint_id, tell=self._tell, actor=self._actor)
 
     def _settle(self, sprint_id: str) -> None:
         """Update the state file if it exists or is requested."""

@@ -142,6 +142,8 @@ class IterationMeasured(AboutIteration, frozen=True):
     """The commands that were run for the measurement."""
     reports: tuple[KeptReport, ...] = ()
     """The reports that were read for the measurement."""
+    altered: tuple[str, ...] = ()
+    """Existing files that changed while the commands ran, which is then no evidence."""
 
 
 class BestAnew(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -47,6 +47,8 @@ class LoopRules(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether the best iteration's files are finally restored to the output folder."""
     until: str | None = None
     """The condition on a measurement that a completed goal must meet."""
+    review: str | None = None
+    """The shell command that gives a second opinion on a claim; None if there is none."""
 
 
 class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -62,6 +64,8 @@ class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
     selects: bool | None = None
     until: str | None = None
     """The condition; an empty text removes it."""
+    review: str | None = None
+    """The reviewing command; an empty string for no review."""
 
     def of(self, loop: LoopRules) -> LoopRules:
         """Return a loop's rules with the change applied.
@@ -71,14 +75,15 @@ class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
         keeps = self.keeps_files
         if keeps is None and self.on_regression == ROLLBACK:
             keeps = True
-        named = ("on_regression", "rollbacks_max", "selects", "until")
+        named = ("on_regression", "rollbacks_max", "selects", "until", "review")
         said: dict[str, Any] = {name: getattr(self, name) for name in named}
         said |= {"keeps_files": keeps, "measure": self.measure}
         changed = structs.replace(
             loop, **{name: value for name, value in said.items() if value is not None}
         )
         measure = None if self.measures is False else changed.measure
-        return structs.replace(changed, measure=measure, until=changed.until or None)
+        until, review = changed.until or None, changed.review or None
+        return structs.replace(changed, measure=measure, until=until, review=review)
 
 
 class Weights(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -93,6 +93,8 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     """The best iteration; None at first, because iteration 0 is never the best."""
     last: f.IterationMeasured | None = None
     """The latest measurement, to detect a repeated command."""
+    last_runs: tuple[f.MeasuringRun, ...] = ()
+    """The commands of the latest measurement, without their output."""
     failed: f.MeasurementFailed | None = None
     """The latest failed measurement, without its output."""
     failed_at: int = 0
@@ -132,6 +134,10 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     def measured(self) -> list[TrackedIteration]:
         """Return every measured iteration, in event order."""
         return list(self.newest_first())[::-1]
+
+    def has_measured(self, number: int) -> bool:
+        """Return whether an iteration was measured."""
+        return self.entry(number) is not None
 
     def newest_first(self) -> Iterator[TrackedIteration]:
         """Yield every measured iteration, newest first."""
@@ -242,6 +248,7 @@ def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -
     if not 0 < event.number <= NUMBER_MAX or tracker.entry(event.number):
         return
     tracker.last = without_evidence(event)
+    tracker.last_runs = tuple(msgspec.structs.replace(r, output="") for r in event.runs)
     tracker.highest = max(tracker.highest, event.number)
     tracker.unmeasured = 0
     now, found = tracker.scored(event.metrics, version, event.score)
@@ -339,7 +346,7 @@ def _take_retracted(tracker: Tracker, event: f.MeasurementRetracted, version: in
     tracker.retracted.append((event.number, entry.previous))
     tracker.best = _kept(tracker, event.best)
     if tracker.last is not None and tracker.last.number == event.number:
-        tracker.last = None
+        tracker.last, tracker.last_runs = None, ()
 
 
 def _kept(tracker: Tracker, best: f.BestAnew | None) -> Best | None:

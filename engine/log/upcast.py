@@ -18,7 +18,11 @@ def _plan_of_many_files(shape: dict[str, Any]) -> dict[str, Any]:
     return today if source is None else {**today, "sources": [{"path": source}]}
 
 
-UPCASTS: Upcasts = {("sprint-compiled", 1): _plan_of_many_files}
+UPCASTS: Upcasts = {
+    ("sprint-compiled", 1): _plan_of_many_files,
+    # A version 1 claim always has a reason, so it remains a refused claim.
+    ("goal-claimed", 1): dict,
+}
 """All upcasts; a new field with a default value requires no upcast."""
 
 

@@ -4,6 +4,7 @@ No error here may stop the command: the caller reports errors and continues.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple, Unpack
 
 from msgspec.structs import replace
@@ -14,7 +15,15 @@ from ..adapters.processes.output import Output
 from ..adapters.zones import moment_at
 from ..errors import NotFoundError, RefusedError
 from ..masking import cut
-from ..sprint.answers.verdict import Answer, Verdict, judge, of_command, said_beside
+from ..sprint.answers.verdict import (
+    Answer,
+    Turn,
+    Verdict,
+    judge,
+    of_command,
+    read_turn,
+    said_beside,
+)
 from ..sprint.events import AgentRan, GitState, IterationStarted, Place
 from ..sprint.iterations.loop import EndWrapped, StartWrapped
 from ..sprint.phases.lifecycle import AddNote, StartSprint
@@ -191,8 +200,21 @@ def ended(
     # The output already contains any plain text.
     summary = verdict.summary if wrapped.activity.agent is not None else None
     said = said_beside(wrapped.answer.text)
+    turn = read_turn(wrapped.answer.text, told="")
+    is_claim = isinstance(turn, Turn) and turn.is_goal and verdict.status == COMPLETED
+    claim = (turn.summary or "") if is_claim else None
     ran = alone(workspace, _ran(wrapped, verdict, number), since=since)
-    return EndWrapped(ran, ends, summary, said)
+    return EndWrapped(ran, ends, summary, said, claim)
+
+
+def decide(
+    workspace: ServiceWorkspace, sprint_id: str, *, tell: Callable[[str], None], actor: str
+) -> None:
+    """Decide on a claim after the measurement of a wrapped iteration."""
+    # Imported here: the command has ended, and the import may be slow.
+    from .reviews import decide_claim
+
+    decide_claim(workspace, sprint_id, tell=tell, envelope={"actor": actor})
 
 
 def _is_agent(wrapped: Wrapped) -> bool:

@@ -17,6 +17,7 @@ from .events import goal as r
 from .events import queue as q
 from .iterations import (
     budgets,
+    claims,
     decisions,
     described,
     goal,
@@ -36,7 +37,7 @@ from .state.sprint import Sprint
 from .state.transitions import check_exists
 
 TOPICS: tuple[ModuleType, ...] = (
-    *(adoption, budgets, create, decisions, goal_steps, goal, hook_tasks),
+    *(adoption, budgets, claims, create, decisions, goal_steps, goal, hook_tasks),
     *(gate_checks, injection, leaves, lifecycle, loop, measurement, queue_decisions),
     *(run_record, recompile, requests, rollback, runs, snapshots, waits),
     *(described, reported),
@@ -55,7 +56,7 @@ _LEFT_OUT: dict[type[Event], dict[str, Any]] = {
     f.IterationEnded: {"number": 0},
     r.IterationFailed: {"number": 0},
     r.DynamicStepAdded: {"id": ""},
-    r.GoalCompleted: {"iteration": 0},
+    r.GoalCompleted: {"iteration": 0, "source": ""},
     r.HookTaskSpawned: {"transcript": ""},
     q.RequestQueued: dict.fromkeys(
         ("request", "description", "created_at", "discovered_in"), ""

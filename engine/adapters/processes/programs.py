@@ -178,9 +178,16 @@ def environment_of(
 
 
 def run_script(
-    script: str, *, folder: Path, environment: Mapping[str, str], timeout_seconds: float
+    script: str,
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+    given: str | None = None,
 ) -> GateResult:
     """Run a shell script, and return when all its processes have ended.
+
+    The script receives `given` on standard input.
 
     An exception that ends this call also ends the script. Raise `ScriptLostError` if the
     outcome is unknown.
@@ -192,6 +199,7 @@ def run_script(
         environment=environment,
         timeout_seconds=timeout_seconds,
         output=output,
+        given=given,
     )
     if ended is None:
         raise ScriptLostError(

@@ -18,6 +18,7 @@ from ...sprint.iterations.measurement import FailMeasurement
 from ...sprint.iterations.rollback import RollBack
 from ...sprint.iterations.snapshots import has_snapshot
 from ...sprint.state.sprint import open_iteration
+from ..reviews import decide_claim
 from ..work_tree import snapshot
 from ..work_tree.capturer import Capturer, measure_by_rules, order_of
 from ..work_tree.restore import in_place
@@ -126,7 +127,17 @@ class FollowUp:
             self._tell_kept(done.taken)
 
     def _decide(self, action: actions.Action) -> None:
-        """Record the recommendation that follows from the measurement."""
+        """Record the decision on a claim, and the advice after a measurement."""
+        driver = self._driver
+        decide_claim(
+            driver.workspace,
+            driver.sprint_id,
+            tell=driver.tell,
+            envelope=driver.envelope(),
+            interruptible=driver.signals.interruptible,
+        )
+        if self._rules().measure is None:
+            return
         self._driver.handle(GiveRecommendation())
         sprint = self._driver.sprint()
         advice = sprint.knowledge.tracker.recommended

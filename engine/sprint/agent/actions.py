@@ -32,7 +32,8 @@ ACTIONS = {
     "`iteration end`",
     HOOKS: "run them: `hook-task spawned`, then `hook-task completed` or `failed`",
     MEASURE: "the iteration is over: `iteration measure --by-rules`",
-    DECIDE: "it was measured: `iteration decide` records what follows from that",
+    DECIDE: "it was measured, or the goal is claimed: `iteration decide` records what "
+    "follows from that",
     RESTORE: "go back, plan and files: `rollback iter:N --yes` with N from `target`",
     GATE: "hand the prompt to an agent if there is one, then `gate run`",
     END: "the work is done, and its gate, if it has one, has passed: `phase complete`",

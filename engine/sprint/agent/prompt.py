@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ...masking import cut
 from ..answers.items import LEARNING_TYPES
+from ..events import ClaimRefused
 from ..iterations.follow_up import note_of
 from ..plan.templates import PromptTemplate, filled_prompt
 from ..state import words
@@ -143,6 +144,8 @@ def handed(sprint: Sprint, action: Action, telling: Telling) -> Action:
     if telling.template is not None:
         values = {**parts, **_values(sprint, action), "prompt": prompt}
         prompt = filled_prompt(telling.template, values)
+    if action.do == actions.ITERATE and (refused := _refused(sprint.plan)):
+        prompt = f"{refused}\n\n{prompt}"
     return replace(action, prompt=prompt, task=parts["task"])
 
 
@@ -297,9 +300,23 @@ def goal_parts(
     }
 
 
+def _refused(plan: Plan) -> str:
+    """Return the refused claim and the result of its evidence, or an empty string."""
+    claim, decided = plan.last.claim, plan.last.decided
+    if claim is None or not isinstance(decided, ClaimRefused):
+        return ""
+    said = f": {one_line(claim.summary)}" if claim.summary else "."
+    return f"""\
+# The claim of iteration {claim.iteration} was refused
+
+It was claimed that the goal is reached{said}
+The evidence says otherwise: {decided.reason}
+Claim the goal again only when this is resolved."""
+
+
 def _claimed(plan: Plan) -> str:
     claimed, least = plan.turns.claimed, min_iterations(plan.document)
-    if not claimed:
+    if not claimed or isinstance(plan.last.decided, ClaimRefused):
         return ""
     when = f": it can be from iteration {least} on" if claimed < least else ""
     said = f"In iteration {claimed} it was said that the goal is reached"

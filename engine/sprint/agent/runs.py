@@ -8,8 +8,9 @@ from ..answers.limit_table import USAGE
 from ..answers.verdict import Turn, Verdict
 from ..events import AgentRan, GoalClaimed, IterationFailed, Limit
 from ..iterations import loop
+from ..iterations.claims import claim_goal
 from ..iterations.follow_up import loop_rules
-from ..iterations.goal import FailIteration, reach_goal
+from ..iterations.goal import FailIteration
 from ..iterations.loop import EndIteration, StartIteration
 from ..phases import leaves
 from ..phases.gate_checks import RepairGate
@@ -18,6 +19,7 @@ from ..phases.retry import next_retry_at, next_turn_at, policy_of, retries_used
 from ..phases.waits import limit_of_own, wait_for
 from ..plan.goal_steps import take_steps
 from ..queue.returns import with_item_events
+from ..state.completion import ANSWER
 from ..state.sprint import Sprint
 from ..state.transitions import check_goal, find_leaf, find_node
 from ..state.tree import gate_is_open, gate_status
@@ -260,10 +262,10 @@ def _went_well(sprint: Sprint, turn: Turn, at: str) -> list[Event]:
         return [*steps, *ended]
     leaf, plan = sprint.plan.tree.open_leaf(), sprint.plan
     if sprint.is_running and leaf is None:
-        return [*steps, *ended, reach_goal(sprint, summary=turn.summary, besides=steps)]
+        return [*steps, *ended, *claim_goal(sprint, turn.summary, ANSWER, steps)]
     open_one = f"phase {leaf.address} is {leaf.status}" if leaf else None
     why = open_one if sprint.is_running and open_one else f"the sprint is {plan.status}"
-    return [*steps, *ended, GoalClaimed(plan.turns.number, why, turn.summary)]
+    return [*steps, *ended, GoalClaimed(plan.turns.number, turn.summary, ANSWER, why)]
 
 
 CAUSED: Events = {AgentRan: _as_ran}

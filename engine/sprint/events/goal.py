@@ -81,23 +81,71 @@ class IterationFailed(Event, frozen=True):
 
 
 class GoalClaimed(AboutGoal, frozen=True):
-    """The goal was reported as reached, but the report was not accepted."""
+    """It was claimed that the goal is reached; the evidence decides."""
 
-    stays = ("requests",)
-    only_caused = "`goal-completed` causes it where that cannot count yet"
+    schema_version = 2
+    stays = ("source", "requests")
+    only_caused = "`goal complete`, an agent's answer or a condition causes it"
     as_decision = AsDecision("goal", ("reason", "summary"), ("iteration",))
     iteration: int
-    reason: str
-    """Why the report was not accepted."""
     summary: str | None = None
+    source: str = ""
+    """`answer` or `wrapped` for an agent's answer; `agent`, `loop` or `person` for a
+    command; or `condition`. Empty if unknown."""
+    reason: str | None = None
+    """Why the claim could not be accepted at that time, whatever the evidence."""
     requests: tuple[str, ...] = ()
     """The urgent requests that must be decided first."""
+
+
+class ClaimReviewed(AboutGoal, frozen=True):
+    """A second opinion on a claim was obtained (`--review`)."""
+
+    stays = ("claim", "accepts", "exit_code", "output_sha256")
+    only_caused = "`iteration decide` obtains it"
+    as_evidence = ("accepts", "reason")
+    claim: int
+    """The iteration that made the claim."""
+    accepts: bool
+    """Whether the reviewer accepts the claim."""
+    reason: str
+    """The reviewer's reason."""
+    command: str
+    """The reviewing command."""
+    exit_code: int | None = None
+    """The command's exit code."""
+    output_sha256: str | None = None
+    """The SHA-256 of the reviewer's output, in hexadecimal."""
+
+
+class ClaimDecided(AboutGoal, frozen=True):
+    """A decision on a claim, and its evidence."""
+
+    stays: ClassVar[tuple[str, ...]] = ("claim", "evidence", "digests")
+    only_caused = "`iteration decide` decides by the evidence"
+    as_evidence = ("reason",)
+    claim: int
+    """The iteration that made the claim."""
+    reason: str
+    """The result of the evidence, such as `3 of 25 tests pass`."""
+    evidence: tuple[int, ...] = ()
+    """The versions of the events on which the decision is based."""
+    digests: tuple[str, ...] = ()
+    """The SHA-256 of the measuring commands' outputs, in hexadecimal."""
+
+
+class ClaimAccepted(ClaimDecided, frozen=True):
+    """The evidence agrees with a claim."""
+
+
+class ClaimRefused(ClaimDecided, frozen=True):
+    """The evidence contradicts a claim, so the loop continues."""
 
 
 class GoalCompleted(AboutGoal, frozen=True):
     """The goal was reached, which completes the sprint."""
 
-    stays = ("open_steps",)
+    stays = ("open_steps", "source")
     as_decision = AsDecision("goal", ("summary",), ("iteration", "open_steps"))
     ends = ("iteration-failed",)
     iteration: int
@@ -105,6 +153,8 @@ class GoalCompleted(AboutGoal, frozen=True):
     summary: str | None = None
     open_steps: tuple[str, ...] = ()
     """The ids of the steps that were not completed."""
+    source: str = ""
+    """The source of the claim, as in `goal-claimed`; empty if unknown."""
 
 
 class AboutHook(Event, frozen=True):

@@ -14,6 +14,7 @@ from ...judging.tracker import BASELINE_NUMBER, Tracker
 from ..state.knowledge import newest_first
 from ..state.sprint import Plan, Sprint, open_iteration
 from ..state.words import COMPLETED, IN_PROGRESS, PAUSED_AT_BREAKPOINT
+from . import claims
 from .measurement import unmeasured_iteration
 from .snapshots import has_snapshot
 
@@ -72,6 +73,8 @@ def due(sprint: Sprint) -> Due | None:
             return Due(Do.MEASURE, BASELINE_NUMBER)
         if _is_to_be_measured(sprint):
             return Due(Do.MEASURE, plan.iteration)
+    if claims.awaits_decision(sprint) or claims.is_condition_met(sprint):
+        return Due(Do.DECIDE, plan.iteration)
     tracker, number = sprint.knowledge.tracker, plan.iteration
     if rules.measure is None or not number or _begun_at(sprint, number) < _since(tracker):
         return None

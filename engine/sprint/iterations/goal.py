@@ -9,15 +9,14 @@ from ...errors import RefusedError
 from ...log.event import Event, Takers
 from ..events import GoalClaimed, GoalCompleted, GoalSet, IterationFailed, SprintBlocked
 from ..phases.leaves import check_word
-from ..phases.lifecycle import check_finished
 from ..phases.retry import next_turn_at
 from ..plan.goal_steps import open_steps
-from ..state.completion import listed, urgent
+from ..state.completion import PERSON
 from ..state.document_fields import mapping_of, ralph_fields
-from ..state.document_fields import min_iterations as least
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists, check_goal, check_open, check_running
 from ..state.words import COMPLETED, FAILURE_CATEGORIES, STOPPED
+from . import claims
 from .loop import NUMBER_MAX, EndIteration
 
 
@@ -46,55 +45,37 @@ class SetGoal(Command, frozen=True):
 
 
 class CompleteGoal(Command, frozen=True):
-    """Report that the goal is reached, and end the current iteration.
+    """Claim that the goal is reached, and end the current iteration.
 
-    The iteration ends even if the report is not accepted, because the same iteration would
-    only report it again.
+    The iteration ends even if the claim is refused, because the same iteration would only
+    repeat it.
     """
 
     summary: str | None = None
+    source: str = PERSON
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
         plan = sprint.plan
         check_exists(sprint)
         if plan.status == COMPLETED:
-            again = GoalCompleted(plan.iteration, self.summary, open_steps(sprint))
+            steps = open_steps(sprint)
+            again = GoalCompleted(plan.iteration, self.summary, steps, self.source)
             if plan.last.sprint == again:
                 return []
         check_goal(sprint, "complete the goal")
         # The iteration ends even if the sprint was stopped in the meantime.
-        found: Event = GoalClaimed(
-            plan.iteration, f"the sprint is {plan.status}", self.summary
-        )
-        is_kept = plan.turns.number or plan.last.claim == found
+        reason = f"the sprint is {plan.status}"
+        found: list[Event] = [
+            GoalClaimed(plan.iteration, self.summary, self.source, reason)
+        ]
+        is_kept = plan.turns.number or plan.last.claim == found[0]
         if plan.status not in STOPPED or not is_kept:
-            found = reach_goal(sprint, summary=self.summary)
-        if isinstance(found, GoalClaimed) and plan.last.claim == found:
+            found = claims.claim_goal(sprint, self.summary, self.source)
+        if isinstance(found[0], GoalClaimed) and plan.last.claim == found[0]:
             return []
         ended = EndIteration().decide(sprint, at) if plan.turns.number else []
-        return [*ended, found]
-
-
-def reach_goal(
-    sprint: Sprint, *, summary: str | None, besides: list[Event] | None = None
-) -> Event:
-    """Return `GoalCompleted`, or `GoalClaimed` if the goal was reported too early.
-
-    `besides` contains the other events of the same append. Raise `RefusedError` if the
-    sprint cannot be completed. Urgent requests must be decided first, including any that
-    are deferred to the end of the sprint.
-    """
-    check_finished(sprint)
-    plan = sprint.plan
-    number, minimum = plan.iteration, least(plan.document)
-    if number < minimum:
-        reason = f"iteration {number} of at least {minimum}"
-        return GoalClaimed(number, reason, summary)
-    if waiting := urgent(sprint, put_off=True):
-        reason = f"without a decision: {listed(waiting)}"
-        return GoalClaimed(number, reason, summary, tuple(waiting))
-    return GoalCompleted(number, summary, open_steps(sprint, besides or ()))
+        return [*ended, *found]
 
 
 class FailIteration(Command, frozen=True):
@@ -170,11 +151,6 @@ def _evolve_set(plan: Plan, event: GoalSet, at: str) -> None:
     plan.last.goal = event
 
 
-def _evolve_claimed(plan: Plan, event: GoalClaimed, at: str) -> None:
-    plan.turns.claimed = event.iteration
-    plan.last.claim = event
-
-
 def _evolve_completed(plan: Plan, event: GoalCompleted, at: str) -> None:
     plan.turns.end()
     plan.set_status(COMPLETED)
@@ -193,8 +169,8 @@ def _evolve_failed(plan: Plan, event: IterationFailed, at: str) -> None:
 
 
 EVOLVE: Takers = {
+    **claims.EVOLVE,
     GoalSet: _evolve_set,
-    GoalClaimed: _evolve_claimed,
     GoalCompleted: _evolve_completed,
     IterationFailed: _evolve_failed,
 }

@@ -219,6 +219,8 @@ class EndWrapped(Command, frozen=True):
     summary: str | None = None
     said: SaidItems | None = None
     """The other items in the agent's answer, which change no step."""
+    claim: str | None = None
+    """The summary of the answer's claim that the goal is reached; None without a claim."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -227,6 +229,13 @@ class EndWrapped(Command, frozen=True):
         events: list[Event] = [self.ran]
         if number is not None and self.ends:
             events.append(IterationEnded(number, self.summary))
+            is_at_goal = sprint.is_running and sprint.plan.is_at_goal
+            if self.claim is not None and is_at_goal and number == sprint.plan.iteration:
+                # Imported here: few answers claim the goal.
+                from ..state.completion import WRAPPED
+                from .claims import claim_goal
+
+                events += claim_goal(sprint, self.claim or None, WRAPPED)
         return with_item_events(sprint, events, self.said, at, steps=False)
 
 

@@ -36,6 +36,7 @@ def _evolve_reopened(plan: Plan, event: f.SprintReopened, at: str) -> None:
     plan.stats["completed-at"] = None
     if "ralph-exit" in plan.document:
         plan.document["ralph-exit"] = dict(NOT_LEFT)
+    plan.last.claim = plan.last.decided = None
 
 
 def _evolve_resumed(plan: Plan, event: f.SprintResumed, at: str) -> None:

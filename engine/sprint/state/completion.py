@@ -7,12 +7,22 @@ phase with `break: true`.
 from collections.abc import Sequence
 
 from ...log.event import Event
-from ..events import BreakpointReached, WorkDone
+from ..events import (
+    BreakpointReached,
+    ClaimAccepted,
+    ClaimRefused,
+    GoalClaimed,
+    GoalCompleted,
+    WorkDone,
+)
 from . import words
-from .document_fields import mapping_of
 from .queue import takes_part
 from .sprint import Plan, Sprint
 from .tree import Data, Node, gate_is_open
+
+ANSWER, WRAPPED, AGENT = "answer", "wrapped", "agent"
+LOOP, PERSON, CONDITION = "loop", "person", "condition"
+"""The sources of claims."""
 
 
 def breakpoint_after(node: Node, status: str) -> list[Event]:
@@ -55,20 +65,40 @@ def done_work(plan: Plan, address: str) -> WorkDone | None:
     return work.of(address) if address in work else None
 
 
-def claim_in_force(plan: Plan) -> str | None:
-    """Return why the goal's completion was last rejected, or None."""
-    claim = plan.last.claim
-    return None if claim is None or plan.status == words.COMPLETED else claim.reason
+def open_claim(plan: Plan) -> GoalClaimed | None:
+    """Return the latest iteration's claim if it has not been decided yet, or None."""
+    claim, decided = plan.last.claim, plan.last.decided
+    if claim is None or claim.reason is not None or decided is not None:
+        return None
+    is_latest = claim.iteration == plan.iteration
+    return claim if is_latest and plan.status != words.COMPLETED else None
+
+
+def refusal_of(plan: Plan) -> str | None:
+    """Return why the last claim was refused or could not be accepted yet, or None."""
+    claim, decided = plan.last.claim, plan.last.decided
+    if claim is None or plan.status == words.COMPLETED:
+        return None
+    return decided.reason if isinstance(decided, ClaimRefused) else claim.reason
 
 
 def goal_standing(plan: Plan) -> str:
-    """Return a phrase that states whether the goal is reached."""
+    """Return a phrase that states whether the goal is reached, and how that is known."""
+    claim, decided, done = plan.last.claim, plan.last.decided, plan.last.sprint
     if plan.status != words.COMPLETED:
-        return "not reached" if claim_in_force(plan) is None else "said to be reached"
-    if mapping_of(plan.document, "ralph-exit").get("detected-at") is None:
-        return "not reached"
-    is_given_up = getattr(plan.last.sprint, "abandons_goal", False)
-    return "given up" if is_given_up else "reached"
+        if why := refusal_of(plan):
+            return f"claimed, refused: {why}"
+        in_ = "" if claim is None else f"claimed in iteration {claim.iteration}, "
+        return f"{in_}not verified" if in_ else "not reached"
+    if not isinstance(done, GoalCompleted):
+        is_given_up = getattr(done, "abandons_goal", False)
+        return "given up" if is_given_up else "not reached"
+    if isinstance(decided, ClaimAccepted):
+        return f"reached, verified: {decided.reason}"
+    if done.source == PERSON:
+        return "reached, according to a person; not verified"
+    by = {LOOP: " by the loop", "": ""}.get(done.source, " by the agent")
+    return f"claimed{by}, not verified"
 
 
 def waits_to_go_on(plan: Plan) -> bool:

@@ -38,9 +38,11 @@ class LoopCounters(msgspec.Struct, array_like=True):
     error: str | None = None
     """The error in the current iteration's last run."""
     claimed: int = 0
-    """The last iteration whose report that the goal was reached was not accepted."""
+    """The last iteration that claimed the goal without reaching it so far."""
     forgiven: int = 0
     """The number of failed runs before a person intervened."""
+    refused: int = 0
+    """The number of consecutive claims that the evidence refused."""
 
     @property
     def idle_next(self) -> int:
@@ -138,6 +140,10 @@ class LastEvents(msgspec.Struct):
     breakpoint: f.BreakpointReached | None = None
     """A breakpoint reached while the sprint was blocked, which takes effect later."""
     claim: f.GoalClaimed | None = None
+    decided: f.ClaimAccepted | f.ClaimRefused | None = None
+    """The decision on the last claim."""
+    review: f.ClaimReviewed | None = None
+    """The second opinion on the last claim."""
     failure: f.IterationFailed | None = None
     failures: Latest[f.PhaseFailed] = msgspec.field(default_factory=Latest)
     """The last failure of each unfinished leaf, by address."""

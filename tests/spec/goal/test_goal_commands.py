@@ -71,7 +71,8 @@ CASES: list[tuple[list[Event], str, Data, Make, Data]] = [
 ]
 """What happened, the event asked for, and the command it stands for."""
 
-CAUSED = {"reflection-started", "goal-claimed"}
+CLAIMS = {"goal-claimed", "claim-accepted", "claim-refused", "claim-reviewed"}
+CAUSED = CLAIMS | {"reflection-started"}
 
 
 @pytest.mark.parametrize(
@@ -94,9 +95,14 @@ def test_covers_every_event_of_ralph_mode() -> None:
 
 @pytest.mark.parametrize("tag", sorted(CAUSED))
 def test_refuses_events_that_others_cause(tag: str) -> None:
-    """Reflection and early claims only follow from other commands."""
-    fields: dict[str, Any] = {"iteration": 1}
-    fields |= {"idle": 3} if tag == "reflection-started" else {"reason": "x"}
+    """Reflection, claims and decisions on claims only follow from other commands."""
+    fields: dict[str, Any] = (
+        {"iteration": 1}
+        if tag in ("reflection-started", "goal-claimed")
+        else {"claim": 1, "reason": "x"}
+    )
+    fields |= {"idle": 3} if tag == "reflection-started" else {}
+    fields |= {"accepts": True, "command": "x"} if tag == "claim-reviewed" else {}
     asked(begun(), tag, fields).then_refused(
         containing=f"{tag} cannot be recorded directly"
     )

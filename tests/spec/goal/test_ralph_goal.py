@@ -60,7 +60,9 @@ def test_reaching_the_goal_completes_the_sprint() -> None:
     """`ralph-exit` is filled, the sprint is completed, and open steps are listed."""
     scenario = begun().do(StartIteration()).do(AddStep(prompt="x"))
     scenario.at("2026-01-15T10:00:00Z").when(CompleteGoal(summary='All "done": yes'))
-    scenario.then(f.IterationEnded(1), r.GoalCompleted(1, 'All "done": yes', ("step-0",)))
+    scenario.then(
+        f.IterationEnded(1), r.GoalCompleted(1, 'All "done": yes', ("step-0",), "person")
+    )
     document = scenario.document
     assert document["ralph-exit"] == {
         "detected-at": "2026-01-15T10:00:00Z",
@@ -86,7 +88,7 @@ def test_an_early_claim_is_recorded_and_not_obeyed() -> None:
     """Before `min-iterations` the goal is claimed; from that iteration on it counts."""
     scenario = begun(goal(min_iterations=2)).do(StartIteration())
     scenario.when(CompleteGoal(summary="x")).then(
-        f.IterationEnded(1), r.GoalClaimed(1, "iteration 1 of at least 2", "x")
+        f.IterationEnded(1), r.GoalClaimed(1, "x", "person", "iteration 1 of at least 2")
     )
     scenario.when(CompleteGoal(summary="x")).then_nothing()
     assert (scenario.status, scenario.document["ralph-exit"]) == ("in-progress", NOT_LEFT)
@@ -103,7 +105,7 @@ def test_phases_come_before_the_goal(given: Any) -> None:
 def test_a_claim_in_a_pause_is_kept() -> None:
     """An agent that finishes while the sprint is paused ends its iteration."""
     scenario = begun().do(StartIteration()).given(f.SprintPaused())
-    claim = r.GoalClaimed(1, "the sprint is paused", "x")
+    claim = r.GoalClaimed(1, "x", "person", "the sprint is paused")
     scenario.when(CompleteGoal(summary="x")).then(f.IterationEnded(1), claim)
     scenario.when(CompleteGoal(summary="x")).then_nothing()
     scenario.when(CompleteGoal(summary="y")).then_refused(state="paused")

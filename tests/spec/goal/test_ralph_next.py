@@ -154,7 +154,7 @@ def test_all_of_an_iteration_is_one_append() -> None:
         r.DynamicStepAdded("step-0", "a", 1),
         r.DynamicStepAdded("step-1", "b", 1),
         f.IterationEnded(1, "x"),
-        r.GoalClaimed(1, "iteration 1 of at least 2", "x"),
+        r.GoalClaimed(1, "x", "answer", "iteration 1 of at least 2"),
     )
     assert "In iteration 1 it was said that the goal is reached" in prompt(scenario)
     scenario.do(StartTurn())
@@ -164,7 +164,8 @@ def test_all_of_an_iteration_is_one_append() -> None:
         ran,
         r.DynamicStepUpdated("step-1", "completed"),
         f.IterationEnded(2),
-        r.GoalCompleted(2, None, ("step-0",)),
+        r.GoalClaimed(2, None, "answer"),
+        r.GoalCompleted(2, None, ("step-0",), "answer"),
     )
 
 
@@ -177,7 +178,7 @@ def test_a_stopped_sprint_keeps_what_is_done() -> None:
         ran,
         r.DynamicStepUpdated("step-0", "completed"),
         f.IterationEnded(1),
-        r.GoalClaimed(1, "the sprint is paused"),
+        r.GoalClaimed(1, None, "answer", "the sprint is paused"),
     )
     failed = Verdict("failed", error="x")
     scenario.do(ResumeSprint()).do(StartTurn()).do(PauseSprint())
@@ -195,7 +196,7 @@ def test_work_that_came_in_keeps_the_goal_from_being_reached() -> None:
     ran = f.AgentRan("", "completed", iteration=1)
     scenario.when(EndTurn(ran=ran, verdict=Turn("completed", is_goal=True)), at=NOW)
     assert scenario.decided is not None
-    assert scenario.decided[-1] == r.GoalClaimed(1, "phase a is pending")
+    assert scenario.decided[-1] == r.GoalClaimed(1, None, "answer", "phase a is pending")
 
 
 def test_an_iteration_that_others_ended_is_left() -> None:

@@ -60,7 +60,7 @@ def test_the_goal_is_not_reached_over_urgent_requests(until: str | None) -> None
     assert next_action(scenario.sprint, now=AT).do == "iterate"
     events = scenario.when(derived(CompleteGoal())).decided or []
     reason = "without a decision: r"
-    assert events[:2] == [IterationEnded(1), GoalClaimed(1, reason, requests=("r",))]
+    assert events[:2] == [IterationEnded(1), GoalClaimed(1, None, "person", reason, ("r",))]
     assert events[2:] == ([RequestReturned("r", until)] if until else [])
     scenario.go()
     action = next_action(scenario.sprint, now=AT)

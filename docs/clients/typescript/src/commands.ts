@@ -208,10 +208,11 @@ export interface CheckGate {
   result: GateResult;
 }
 
-/** Report that the goal is reached, and end the current iteration. */
+/** Claim that the goal is reached, and end the current iteration. */
 export interface CompleteGoal {
   type: "complete-goal";
   summary?: string | null;
+  source?: string;
 }
 
 /** Record that a hook succeeded. */
@@ -255,6 +256,11 @@ export interface CreateSprint {
   place?: Place | null;
   sources?: Source[];
   max_iterations?: number | null;
+}
+
+/** Decide on the open claim, or on a condition that is met, by the evidence. */
+export interface DecideClaim {
+  type: "decide-claim";
 }
 
 /** Defer a request to the end of the phase or of the sprint, or to the next sprint. */
@@ -362,6 +368,7 @@ export interface EndWrapped {
   ends?: boolean;
   summary?: string | null;
   said?: SaidItems | null;
+  claim?: string | null;
 }
 
 /** A record of an iteration's work on a PRD. */
@@ -587,6 +594,7 @@ export interface LoopChange {
   rollbacks_max?: number | null;
   selects?: boolean | null;
   until?: string | null;
+  review?: string | null;
 }
 
 /** The actions that a loop performs automatically after its iterations. */
@@ -597,6 +605,7 @@ export interface LoopRules {
   rollbacks_max?: number;
   selects?: boolean;
   until?: string | null;
+  review?: string | null;
 }
 
 /** Record that a run's process is gone; do nothing if the run has already ended. */
@@ -813,6 +822,16 @@ export interface RecordGate {
 /** Record that the loop is alive; every heartbeat is recorded. */
 export interface RecordHeartbeat {
   type: "record-heartbeat";
+}
+
+/** Record a second opinion on the open claim. */
+export interface RecordReview {
+  type: "record-review";
+  accepts: boolean;
+  reason: string;
+  command: string;
+  exit_code?: number | null;
+  output_sha256?: string | null;
 }
 
 /** Record an agent's run without any of its consequences. */
@@ -1258,6 +1277,7 @@ export interface Commands {
   "complete-phase": CompletePhase;
   "complete-sprint": CompleteSprint;
   "create-sprint": CreateSprint;
+  "decide-claim": DecideClaim;
   "defer-request": DeferRequest;
   "describe-iteration": DescribeIteration;
   "discover-pattern": DiscoverPattern;
@@ -1294,6 +1314,7 @@ export interface Commands {
   "record-entry": RecordEntry;
   "record-gate": RecordGate;
   "record-heartbeat": RecordHeartbeat;
+  "record-review": RecordReview;
   "record-run": RecordRun;
   redo: Redo;
   "reference-learning": ReferenceLearning;

@@ -115,6 +115,32 @@ export interface BudgetsSet {
   budgets: Budgets;
 }
 
+/** The evidence agrees with a claim. */
+export interface ClaimAccepted {
+  claim: number;
+  reason: string;
+  evidence?: number[];
+  digests?: string[];
+}
+
+/** The evidence contradicts a claim, so the loop continues. */
+export interface ClaimRefused {
+  claim: number;
+  reason: string;
+  evidence?: number[];
+  digests?: string[];
+}
+
+/** A second opinion on a claim was obtained (`--review`). */
+export interface ClaimReviewed {
+  claim: number;
+  accepts: boolean;
+  reason: string;
+  command: string;
+  exit_code?: number | null;
+  output_sha256?: string | null;
+}
+
 /** The context of an iteration. */
 export interface Context {
   extra?: { [name: string]: unknown };
@@ -260,11 +286,12 @@ export interface GitState {
   is_dirty?: boolean | null;
 }
 
-/** The goal was reported as reached, but the report was not accepted. */
+/** It was claimed that the goal is reached; the evidence decides. */
 export interface GoalClaimed {
   iteration: number;
-  reason: string;
   summary?: string | null;
+  source?: string;
+  reason?: string | null;
   requests?: string[];
 }
 
@@ -273,6 +300,7 @@ export interface GoalCompleted {
   iteration: number;
   summary?: string | null;
   open_steps?: string[];
+  source?: string;
 }
 
 /** The goal and its settings were set, which puts the sprint into Ralph mode. */
@@ -362,6 +390,7 @@ export interface IterationMeasured {
   tree?: string | null;
   runs?: MeasuringRun[];
   reports?: KeptReport[];
+  altered?: string[];
 }
 
 /** A loop iteration started; its number is never reused. */
@@ -473,6 +502,7 @@ export interface LoopRules {
   rollbacks_max?: number;
   selects?: boolean;
   until?: string | null;
+  review?: string | null;
 }
 
 /** The commands and reports for a measurement; paths are relative to the work tree. */
@@ -1105,6 +1135,9 @@ export interface EventData {
   "reflection-started": ReflectionStarted;
   "iteration-failed": IterationFailed;
   "goal-claimed": GoalClaimed;
+  "claim-reviewed": ClaimReviewed;
+  "claim-accepted": ClaimAccepted;
+  "claim-refused": ClaimRefused;
   "goal-completed": GoalCompleted;
   "hook-task-spawned": HookTaskSpawned;
   "hook-task-running": HookTaskRunning;

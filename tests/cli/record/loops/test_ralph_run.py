@@ -60,6 +60,7 @@ def test_an_iteration_is_one_append(run: Run, goal_agent: Make, done: Run) -> No
         "agent-ran",
         "dynamic-step-updated",
         "iteration-ended",
+        "goal-claimed",
         "goal-completed",
     ]
     assert last[0]["data"]["iteration"] == 3
