@@ -62,7 +62,10 @@ def is_condition_met(sprint: Sprint) -> bool:
     rules = sprint.knowledge.tracker.rules_at(sprint.version).loop
     if rules.until is None or not plan.iteration or not plan.is_at_goal:
         return False
-    goal = str(plan.document.get("goal") or "")
+    goal, claim = str(plan.document.get("goal") or ""), plan.last.claim
+    if claim is not None and claim.iteration == plan.iteration:
+        # A reviewer refused this iteration.
+        return False
     if plan.status != IN_PROGRESS or not goal.startswith(LOOP_IN):
         return False
     is_counted = _too_early(sprint, plan.iteration, None, CONDITION) is None

@@ -249,6 +249,17 @@ def test_a_review_never_outranks_the_measure(accepts: bool, passed: int) -> None
     assert (scenario.status == "completed") == is_reached
 
 
+def test_a_refused_condition_is_not_reviewed_again() -> None:
+    """A met condition is claimed once per iteration, even if a reviewer refuses it."""
+    rules = LoopRules(MeasureRules(runs=("check",)), until="tests_failed=0", review="ask")
+    plan = {**goal(), "goal": "the loop in x"}
+    scenario = begun(plan, i.RulesSet(loop=rules)).do(StartIteration()).do(EndIteration())
+    scenario.given(measured(**PASS)).do(DecideClaim())
+    scenario.do(RecordReview(False, "no", "ask", 0)).do(DecideClaim())
+    assert isinstance(scenario.sprint.plan.last.decided, r.ClaimRefused)
+    scenario.when(DecideClaim()).then_nothing()
+
+
 def wrapped(summary: str | None, event: Event | None = None) -> Scenario:
     """Return a wrapped iteration that ended with a claim, and its measurement."""
     scenario = begun({**goal(), "goal": "the loop in x"}).do(StartWrapped())
