@@ -8,9 +8,10 @@ only on request.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import msgspec
 from click.core import ParameterSource
 
 from sprintlog.engine.errors import SprintlogError
@@ -161,7 +162,7 @@ def below(context: click.Context, word: str) -> click.Context | None:
     return click.Context(command, info_name=word, **given)
 
 
-class Sorted(NamedTuple):
+class Sorted(msgspec.Struct, frozen=True):
     """A command's options: its own options, and the options on a topic's help page."""
 
     own: list[click.Parameter]

@@ -8,7 +8,9 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 from ... import hashes
 from ...adapters.folders import opened_plain
@@ -27,7 +29,7 @@ _ID_BYTES = 8
 _BYTES_MAX = 8192
 
 
-class KnownTree(NamedTuple):
+class KnownTree(msgspec.Struct, frozen=True):
     """A work tree as described in its file."""
 
     id: str

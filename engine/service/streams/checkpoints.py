@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Generic, NamedTuple
+from typing import Generic
 
 import msgspec
 
@@ -28,7 +28,7 @@ BYTES_READ_MEANWHILE = 512
 fold; narrower slots would save no time."""
 
 
-class Slots(NamedTuple):
+class Slots(msgspec.Struct, frozen=True):
     """The current slots of a stream, which determine the saved states to retain."""
 
     head: int

@@ -5,7 +5,9 @@ settings of the loop for a goal.
 """
 
 from enum import Enum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 
 class Missing(Enum):
@@ -53,7 +55,7 @@ RALPH = "ralph"
 HOOKS = "per-iteration-hooks"
 
 
-class Hook(NamedTuple):
+class Hook(msgspec.Struct, frozen=True):
     """An enabled entry of `per-iteration-hooks`."""
 
     id: str

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -183,7 +183,7 @@ class OwnTree(msgspec.Struct, array_like=True, frozen=True):
     worktree: str = ""
 
 
-class WorkTree(NamedTuple):
+class WorkTree(msgspec.Struct, frozen=True):
     """A work tree, with its id and the names that older records use for it."""
 
     id: str | None
