@@ -44,6 +44,7 @@ from .engine.sprint.iterations.claims import (
     RecordReview as RecordReview,
 )
 from .engine.sprint.iterations.decisions import (
+    AcceptInstruments as AcceptInstruments,
     ApplyArtifacts as ApplyArtifacts,
     ChangeRules as ChangeRules,
     GiveRecommendation as GiveRecommendation,

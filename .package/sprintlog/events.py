@@ -24,14 +24,13 @@ from .engine.judging.events import (
     BaselineReplaced as BaselineReplaced,
     BestAnew as BestAnew,
     BestSelected as BestSelected,
+    InstrumentsAccepted as InstrumentsAccepted,
     IterationDescribed as IterationDescribed,
     IterationMeasured as IterationMeasured,
-    KeptReport as KeptReport,
+    MeasurementChanged as MeasurementChanged,
     MeasurementFailed as MeasurementFailed,
     MeasurementRetracted as MeasurementRetracted,
-    MeasuringRun as MeasuringRun,
     Metrics as Metrics,
-    Origin as Origin,
     RecommendationGiven as RecommendationGiven,
     RulesSet as RulesSet,
 )
@@ -41,6 +40,12 @@ from .engine.judging.loop_rules import (
     OwnMetric as OwnMetric,
     Thresholds as Thresholds,
     Weights as Weights,
+)
+from .engine.judging.parts import (
+    ChangedInstrument as ChangedInstrument,
+    KeptReport as KeptReport,
+    MeasuringRun as MeasuringRun,
+    Origin as Origin,
 )
 from .engine.log.envelope import RecordedEvent as RecordedEvent, Span as Span
 from .engine.log.erasures import PayloadErased as PayloadErased

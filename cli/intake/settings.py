@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.judging.events import EDIT_POLICIES
-from sprintlog.engine.judging.loop_rules import ON_REGRESSION
+from sprintlog.engine.judging.loop_rules import ON_REGRESSION, ON_TAMPER
 from sprintlog.engine.sprint.agent.actions import NOTICES
 
 from .fields import Flag, OneOf, kebab
@@ -69,6 +69,8 @@ class AgentSettings(SettingsTable):
     """Measure each iteration as specified in `[measure]`."""
     on_regression: Annotated[str, OneOf(ON_REGRESSION)] | None = None
     """The action after a regression."""
+    on_tamper: Annotated[str, OneOf(ON_TAMPER)] | None = None
+    """The action after a change to the tests or the measure."""
     select: Flag | None = None
     """Restore the best iteration's files at the end."""
     review: Text | None = None

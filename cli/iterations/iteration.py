@@ -22,6 +22,7 @@ OWN_MODULES = ("alerts", "best", "compare", "decide", "rules")
     "iteration",
     lazy={
         **{name: f"iterations.{name}:command" for name in OWN_MODULES},
+        "accept": "iterations.measurement:accept",
         "baseline": "iterations.measurement:baseline",
         "describe": "iterations.measurement:describe",
         "diff": "iterations.snapshots:diff",

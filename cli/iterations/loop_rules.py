@@ -9,6 +9,7 @@ import click
 
 from sprintlog.engine.judging.loop_rules import (
     ON_REGRESSION,
+    ON_TAMPER,
     ROLLBACKS_MAX,
     LoopChange,
     MeasureRules,
@@ -38,6 +39,7 @@ class JudgingOptions(NamedTuple):
     rollbacks_max: int | None = None
     selects: bool | None = None
     review: str | None = None
+    on_tamper: str | None = None
 
 
 def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
@@ -82,6 +84,13 @@ def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
             of=ON_REGRESSION,
             setting=key("on-regression"),
             help="The reaction to a regression; rollback implies --snapshot. [stop]",
+        ),
+        typed.choice_option(
+            "--on-tamper",
+            of=ON_TAMPER,
+            setting=key("on-tamper"),
+            help="The reaction to a change of existing tests or of the measure; rollback "
+            "implies --snapshot. [warn]",
         ),
         typed.number_option(
             "--rollbacks-max",
@@ -155,6 +164,7 @@ def change_of(judged: JudgingOptions, measure: MeasureRules | None) -> ChangeRul
         judged.rollbacks_max,
         judged.selects,
         review=judged.review,
+        on_tamper=judged.on_tamper,
     )
     if change == LoopChange():
         return None

@@ -1,4 +1,4 @@
-"""The `sprintlog iteration measure|baseline|describe|retract` commands."""
+"""The `sprintlog iteration measure|baseline|describe|accept|retract` commands."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
@@ -11,7 +11,11 @@ from msgspec.structs import replace
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.iterations import measurement
-from sprintlog.engine.sprint.iterations.decisions import ReplaceBaseline, RetractMeasurement
+from sprintlog.engine.sprint.iterations.decisions import (
+    AcceptInstruments,
+    ReplaceBaseline,
+    RetractMeasurement,
+)
 from sprintlog.engine.sprint.iterations.described import DescribeIteration
 from sprintlog.projections.state_files.refresh import Refreshed
 from sprintlog.projections.views.events import described
@@ -76,6 +80,23 @@ def retract(number: int, reason: str, **given: Any) -> None:
     Example: sprintlog iteration retract 3 --reason 'the machine was busy'
     """
     record("iteration retract", given, RetractMeasurement(number, reason))
+
+
+@typed.command()
+@typed.argument("number", metavar="N", type=click.IntRange(1))
+@typed.option("--reason", metavar="TEXT", required=True, help="Why it is correct.")
+@with_recording
+def accept(number: int, reason: str, **given: Any) -> None:
+    """Accept an iteration's changes to existing tests or to the measure.
+
+    Iterations are compared with the tests, test configuration and measuring script from
+    before the first one. An iteration that changed these is never the best one, and its
+    claim to be done is refused, until a person accepts the changes. From then on, later
+    iterations are compared with this iteration.
+
+    Example: sprintlog iteration accept 4 --reason 'the API returns 404 now'
+    """
+    record("iteration accept", given, AcceptInstruments(number, reason))
 
 
 def write_files(

@@ -48,6 +48,7 @@ KEYS = {
     "agent.snapshot": Key("false", "run --snapshot"),
     "agent.measure": Key("false", "run --measure"),
     "agent.on-regression": Key("stop", "run --on-regression"),
+    "agent.on-tamper": Key("warn", "run --on-tamper"),
     "agent.select": Key("false", "run --select"),
     "agent.review": Key(option="run --review", needs_trust=True),
     "measure.run": Key(option="--run", needs_trust=True),

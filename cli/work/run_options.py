@@ -178,8 +178,10 @@ def with_rules(
 
 def _check(judged: options.JudgingOptions, loop: LoopRules) -> None:
     """Raise `RefusedError` if options require measurements but there are no rules."""
-    if loop.measure is None and (judged.on_regression or judged.selects):
-        named = "--on-regression" if judged.on_regression else "--select"
+    asked = judged._asdict()
+    named = next((n for n in ("on_regression", "on_tamper", "selects") if asked[n]), None)
+    if loop.measure is None and named is not None:
+        named = f"--{named.removesuffix('s').replace('_', '-')}"
         raise RefusedError(
             f"{named} requires --measure",
             hint="use `sprintlog run --measure CMD --report FILE -- COMMAND`",

@@ -5,7 +5,7 @@ do not affect its judgement. A retraction evaluates the other iterations as if t
 measurement had never existed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -14,11 +14,12 @@ from msgspec.structs import asdict
 from ..errors import NotFoundError
 from ..log.event import Event
 from . import changes, events
+from .best import after
 from .changes import Alert, Deltas, alerts
 from .events import OwnMetric
 from .metrics import Figures, figures, weighed
 from .score import Score
-from .tracker import BASELINE_NUMBER, Best, TrackedIteration, Tracker, after
+from .tracker import BASELINE_NUMBER, Best, TrackedIteration, Tracker
 
 WINDOW = 5
 """The number of iterations that are compared."""
@@ -134,6 +135,8 @@ class Judgement(NamedTuple):
     from_baseline: Deltas | None = None
     is_incomplete: bool = False
     loop: Loop | None = None
+    is_changed: bool = False
+    """Whether the iteration changed its tests or measure, and nobody accepted this."""
 
 
 class BestScored(NamedTuple):
@@ -229,6 +232,7 @@ class Judge:
             from_baseline=changes.deltas(now.figures, figures(base)) if base else None,
             is_incomplete=now.entry.is_incomplete,
             loop=loop,
+            is_changed=number in self._tracker.changed,
         )
 
     def _compare(
@@ -281,28 +285,46 @@ class Judge:
         return _Measured(entry, at, event.metrics, now, score, tree)
 
 
-def retraction(
-    tracker: Tracker,
-    number: int,
-    reason: str,
-    score_of: Callable[[TrackedIteration], Score],
-) -> events.MeasurementRetracted:
-    """Return the event that retracts a measurement.
+ScoreOf = Callable[[TrackedIteration], Score]
 
-    The best iteration is determined as if the retracted iteration had never been measured:
-    the other iterations are compared by their unchanged scores, in event order.
+
+def retraction(
+    tracker: Tracker, number: int, reason: str, score_of: ScoreOf
+) -> events.MeasurementRetracted:
+    """Return the event that retracts a measurement."""
+    anew = _judged_anew(tracker, score_of, without=number, marked=tracker.changed)
+    return events.MeasurementRetracted(number, reason, *anew)
+
+
+def acceptance(
+    tracker: Tracker, number: int, reason: str, score_of: ScoreOf
+) -> events.InstrumentsAccepted:
+    """Return the event that accepts the tests and the measure of an iteration."""
+    own = tracker.changed.get(number)
+    digest = None if own is None else own.instruments
+    marked = {n for n, one in tracker.changed.items() if one.instruments != digest}
+    anew = _judged_anew(tracker, score_of, without=None, marked=marked)
+    return events.InstrumentsAccepted(number, reason, digest, *anew)
+
+
+def _judged_anew(
+    tracker: Tracker, score_of: ScoreOf, *, without: int | None, marked: Container[int]
+) -> tuple[events.BestAnew | None, tuple[int, ...], tuple[int, ...]]:
+    """Return the best iteration, and the iterations that become complete or incomplete.
+
+    The best iteration is determined as if the iteration `without` had never been measured:
+    the other iterations, except the marked ones, are compared by their unchanged scores, in
+    event order.
     """
     best: Best | None = None
     complete: list[int] = []
     incomplete: list[int] = []
     for entry in tracker.measured:
-        if entry.number == number:
+        if entry.number == without:
             continue
-        found = score_of(entry)
-        lacks_some, best = after(best, entry.number, found, entry.version)
+        lacks_some, better = after(best, entry.number, score_of(entry), entry.version)
+        best = best if entry.number in marked else better
         if lacks_some != entry.is_incomplete:
             (incomplete if lacks_some else complete).append(entry.number)
     anew = None if best is None else events.BestAnew(**asdict(best))
-    return events.MeasurementRetracted(
-        number, reason, anew, tuple(complete), tuple(incomplete)
-    )
+    return anew, tuple(complete), tuple(incomplete)

@@ -8,10 +8,16 @@ from .loop_rules import LoopRules
 from .loop_rules import OwnMetric as OwnMetric
 from .loop_rules import Thresholds as Thresholds
 from .loop_rules import Weights as Weights
+from .parts import ChangedInstrument as ChangedInstrument
+from .parts import KeptReport as KeptReport
+from .parts import MeasuringRun as MeasuringRun
+from .parts import Origin as Origin
 
 OBSERVE, ADOPT, REFUSE = "observe", "adopt", "refuse"
 EDIT_POLICIES = (OBSERVE, ADOPT, REFUSE)
 """The policies for edits: save and replace, adopt if possible, or refuse to record."""
+FILES_SHOWN = 3
+"""The number of changed files that are listed in a line."""
 
 
 class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -51,52 +57,6 @@ class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
     """The complexity of the code."""
     own: dict[str, int | float] = {}
     """The custom metrics by name, as declared by the current rules."""
-
-
-class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The source of measured metrics."""
-
-    name: str
-    """The source: a report, a pattern of reports, measured sources or a command."""
-    format: str
-    """The format of the report; `build`, `last-line` or `source` for other origins."""
-    tool: str | None = None
-    """The tool that wrote the report, if the report states it."""
-    metrics: tuple[str, ...] = ()
-    """The names of the metrics from this origin."""
-    files: int = 1
-    """The number of reports that match the pattern."""
-
-
-class MeasuringRun(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A command that was run as part of a measurement."""
-
-    command: str
-    """The shell command as given."""
-    exit_code: int
-    """The exit code; 128 plus the signal's number if a signal ended the command."""
-    timed_out: bool = False
-    """Whether the command was ended at its time limit."""
-    duration_ms: int | None = None
-    output: str = ""
-    """The output; only its head and tail if it is long."""
-    output_bytes: int | None = None
-    """The size of the full output in bytes."""
-    output_sha256: str | None = None
-    """The SHA-256 of the full output, in hexadecimal."""
-
-
-class KeptReport(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A report on which a measurement is based."""
-
-    file: str
-    """The name of the report, as given."""
-    bytes: int
-    """The size in bytes."""
-    sha256: str
-    """The SHA-256 of the report, in hexadecimal."""
-    kept: str | None = None
-    """The name of the masked copy in the log's `reports` folder; null if too long."""
 
 
 class BaselineCaptured(KnowledgeEvent, frozen=True):
@@ -215,6 +175,51 @@ class MeasurementFailed(AboutIteration, frozen=True):
     """The reports that were read for the measurement."""
 
 
+class MeasurementChanged(AboutIteration, frozen=True):
+    """An iteration changed its measure: the tests, their configuration or the script."""
+
+    stays = ("against", "instruments")
+    only_caused = "sprintlog records it with a measurement"
+    against: int
+    """The iteration whose files are accepted; 0 for those before the first iteration."""
+    instruments: str
+    """The digest of the tests, configuration and scripts that were used."""
+    files: tuple[ChangedInstrument, ...] = ()
+    """The changed files, at most 100."""
+    files_count: int = 0
+    """The number of changed files."""
+    problem: str | None = None
+    """Why the files could not be compared; null if they were."""
+
+    @property
+    def words(self) -> str:
+        """Return the changed files with their counts, in one line."""
+        if self.problem is not None:
+            return f"its files cannot be compared: {self.problem}"
+        files = [one.words for one in self.files[:FILES_SHOWN]]
+        more = self.files_count - len(files)
+        return ", ".join([*files, *([f"{more} more"] if more > 0 else [])])
+
+
+class InstrumentsAccepted(AboutIteration, frozen=True):
+    """A person accepted an iteration's tests, configuration and measuring script."""
+
+    stays = ("instruments", "best")
+    is_structural = True
+    only_caused = "`sprintlog iteration accept N --reason TEXT` records it"
+    as_decision = AsDecision("measurement", ("number", "reason"), judges="number")
+    reason: str
+    """Why the changes are correct."""
+    instruments: str | None = None
+    """The digest of the accepted files; null if they equal the files accepted before."""
+    best: BestAnew | None = None
+    """The best of all unmarked iterations; null if there is none."""
+    complete: tuple[int, ...] = ()
+    """The iterations that no longer lack a component of the best iteration before them."""
+    incomplete: tuple[int, ...] = ()
+    """The iterations that now lack such a component."""
+
+
 class IterationDescribed(AboutIteration, frozen=True):
     """Parameters, a note or tags were added to an iteration; later values prevail."""
 
@@ -250,8 +255,8 @@ class RecommendationGiven(AboutIteration, frozen=True):
     because: tuple[str, ...] = ()
     """All reasons for the action."""
     cause: str = ""
-    """The cause of the action: regression, unmeasured, uncertain, cycling, infinite-loop,
-    stalled, target or maximum; person if a person decided; empty if there is none."""
+    """The cause of the action: regression, tampered, unmeasured, uncertain, cycling,
+    infinite-loop, stalled, target or maximum; person if a person decided; else empty."""
     alerts: tuple[str, ...] = ()
     """The severity and type of each alert on which the decision is based."""
     evidence: tuple[int, ...] = ()
@@ -286,7 +291,10 @@ class BestSelected(AboutIteration, frozen=True):
 class RulesSet(Event, frozen=True):
     """The weights, limits and policies were set for subsequent iterations."""
 
-    stays = ("weights", "thresholds", "progress_edits", "metrics", "loop.on_regression")
+    stays = (
+        *("weights", "thresholds", "progress_edits", "metrics"),
+        *("loop.on_regression", "loop.on_tamper"),
+    )
     kind = Kind.CONTROL
     subject = Subject("rules")
     reach = Reach.NOTHING

@@ -9,10 +9,14 @@ CONTINUE, STOP, ROLLBACK, ESCALATE = "continue", "stop", "rollback", "escalate"
 REGRESSION, UNMEASURED, UNCERTAIN = "regression", "unmeasured", "uncertain"
 CYCLING, INFINITE_LOOP, STALL = "cycling", "infinite-loop", "stalled"
 TARGET, MAXIMUM, PERSON = "target", "maximum", "person"
+TAMPERED = "tampered"
 """The causes of recommendations."""
 
 ON_REGRESSION = (STOP, ROLLBACK, CONTINUE)
 """The actions after a regression: stop, roll back and try again, or continue."""
+WARN = "warn"
+ON_TAMPER = (WARN, STOP, ROLLBACK)
+"""The actions after a change to the measure: report it, stop, or roll back."""
 ROLLBACKS_MAX = 3
 """The default number of automatic rollbacks of a loop."""
 
@@ -49,6 +53,8 @@ class LoopRules(msgspec.Struct, frozen=True, omit_defaults=True):
     """The condition on a measurement that a completed goal must meet."""
     review: str | None = None
     """The shell command that gives a second opinion on a claim; None if there is none."""
+    on_tamper: str = WARN
+    """The action after a change to the tests or the measure: warn, stop or rollback."""
 
 
 class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -66,6 +72,7 @@ class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
     """The condition; an empty text removes it."""
     review: str | None = None
     """The reviewing command; an empty string for no review."""
+    on_tamper: str | None = None
 
     def of(self, loop: LoopRules) -> LoopRules:
         """Return a loop's rules with the change applied.
@@ -73,9 +80,12 @@ class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
         Automatic rollbacks require the files of iterations, which are therefore saved.
         """
         keeps = self.keeps_files
-        if keeps is None and self.on_regression == ROLLBACK:
+        if keeps is None and ROLLBACK in (self.on_regression, self.on_tamper):
             keeps = True
-        named = ("on_regression", "rollbacks_max", "selects", "until", "review")
+        named = (
+            *("on_regression", "rollbacks_max", "selects", "until", "review"),
+            "on_tamper",
+        )
         said: dict[str, Any] = {name: getattr(self, name) for name in named}
         said |= {"keeps_files": keeps, "measure": self.measure}
         changed = structs.replace(

@@ -11,7 +11,7 @@ from ..errors import RefusedError
 from .conditions import EXIT_STATUS, check_names, parse
 from .events import EDIT_POLICIES, RulesSet, Thresholds, Weights
 from .exact import exact
-from .loop_rules import ON_REGRESSION, ROLLBACK, LoopChange, LoopRules
+from .loop_rules import ON_REGRESSION, ON_TAMPER, ROLLBACK, LoopChange, LoopRules
 from .metrics import NAMES, Figures, change_metrics, check_own_metrics, check_word
 from .score import NAMES_OF_PARTS
 
@@ -105,12 +105,14 @@ def _check_loop(loop: LoopRules) -> None:
     check_word(
         "policy on_regression", loop.on_regression, ON_REGRESSION, field="on_regression"
     )
-    if loop.on_regression == ROLLBACK and not loop.keeps_files:
-        raise RefusedError(
-            "an automatic rollback requires the iterations' files",
-            hint="add --snapshot, or choose another --on-regression",
-            field="on_regression",
-        )
+    check_word("policy on_tamper", loop.on_tamper, ON_TAMPER, field="on_tamper")
+    for name in ("on_regression", "on_tamper"):
+        if getattr(loop, name) == ROLLBACK and not loop.keeps_files:
+            raise RefusedError(
+                "an automatic rollback requires the iterations' files",
+                hint=f"add --snapshot, or choose another --{name.replace('_', '-')}",
+                field=name,
+            )
     if not 0 <= loop.rollbacks_max <= ROLLBACKS_MOST:
         raise RefusedError(
             f"rollbacks-max {loop.rollbacks_max} is out of range (0 to {ROLLBACKS_MOST})",

@@ -6,7 +6,7 @@ back.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,10 +14,9 @@ import msgspec
 
 from ..judging import events as f
 from ..log.event import Takers
+from .parts import Best as Best
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from .metrics import Figures
     from .score import Score
 
@@ -50,39 +49,6 @@ class TrackedIteration(msgspec.Struct, frozen=True):
     """The score in hundredths, rounded as in reports; None if there is no score."""
 
 
-class Best(msgspec.Struct, frozen=True, array_like=True):
-    """The best iteration so far."""
-
-    number: int
-    score: str
-    """The exact score, as a fraction."""
-    components: tuple[str, ...]
-    """The names of the components of the score."""
-    is_given: bool = False
-    """Whether the score came from another source; such a score is compared unchanged."""
-    version: int = 0
-    """The version at which the iteration was measured."""
-    parts: tuple[tuple[str, str, str, str], ...] = ()
-    """With custom metrics: the dimension, weight, name and exact points of each component.
-    Later rules may omit some of the components."""
-
-    @property
-    def value(self) -> "Fraction":
-        """Return the exact score."""
-        from fractions import Fraction
-
-        return Fraction(self.score)
-
-    def on(self, names: Set[str]) -> "Fraction | None":
-        """Return the score on the given components; None if no component has a weight."""
-        from .score import score_on, score_parts
-
-        # Without custom metrics, the set of components never changes.
-        if not self.parts or names >= {*self.components}:
-            return self.value
-        return score_on(score_parts(self.parts), names)
-
-
 class Tracker(msgspec.Struct, omit_defaults=True):
     """The measurements, judgements and selections of a stream."""
 
@@ -110,6 +76,10 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     """The later baselines, each with the version from which it applies."""
     retracted: list[tuple[int, int | None]] = []
     """The retracted iterations, each with the iteration that it was built on."""
+    changed: dict[int, f.MeasurementChanged] = {}
+    """The iterations whose changes to the measure are not accepted, with a few files."""
+    accepted: int | None = None
+    """The iteration whose tests and measure a person accepted last; None by default."""
     described: f.IterationDescribed | None = None
     """The last description of an iteration, to detect a repeated command."""
     rules: list[tuple[int, f.RulesSet]] = []
@@ -208,14 +178,20 @@ class Tracker(msgspec.Struct, omit_defaults=True):
             number = known[number]
         return number
 
-    def drop(self, number: int, marked: Mapping[int, bool]) -> None:
-        """Remove a measurement, and update the incomplete flags of other measurements."""
-        kept = [one for one in self.measured if one.number != number]
+    def judge_anew(
+        self, event: f.MeasurementRetracted | f.InstrumentsAccepted, *, without: int = 0
+    ) -> None:
+        """Apply an event's best iteration and incomplete flags; drop one measurement."""
+        marked = dict.fromkeys(event.complete, False) | dict.fromkeys(
+            event.incomplete, True
+        )
+        kept = [one for one in self.measured if one.number != without]
         self.ledger = bytearray()
         for one in kept:
             is_incomplete = marked.get(one.number, one.is_incomplete)
             self.keep(msgspec.structs.replace(one, is_incomplete=is_incomplete))
         self.highest = max((one.number for one in kept), default=0)
+        self.best = _kept(self, event.best)
 
     def rules_at(self, version: int) -> f.RulesSet:
         """Return the rules that apply at a version."""
@@ -243,6 +219,7 @@ def _take_baseline(tracker: Tracker, event: f.BaselineCaptured, version: int) ->
 
 def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -> None:
     # Imported here: most recording commands do not require exact numbers.
+    from .best import after
     from .metrics import not_verified
 
     if not 0 < event.number <= NUMBER_MAX or tracker.entry(event.number):
@@ -252,7 +229,9 @@ def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -
     tracker.highest = max(tracker.highest, event.number)
     tracker.unmeasured = 0
     now, found = tracker.scored(event.metrics, version, event.score)
-    is_incomplete, tracker.best = after(tracker.best, event.number, found, version)
+    is_incomplete, best = after(tracker.best, event.number, found, version)
+    if event.number not in tracker.changed:
+        tracker.best = best
     built_on = event.previous
     if built_on is not None and not 0 <= built_on <= NUMBER_MAX:
         built_on = None
@@ -264,28 +243,6 @@ def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -
     )
 
 
-def after(
-    best: Best | None, number: int, found: "Score", version: int
-) -> tuple[bool, Best | None]:
-    """Return whether an iteration is incomplete, and the best iteration afterwards."""
-    # A component that the rules no longer require is not missing.
-    asked = found.wanted.intersection(best.components) if best is not None else ()
-    lacks_some = not found.components.issuperset(asked)
-    is_incomplete = lacks_some and not found.is_given
-    if found.value is not None and not is_incomplete and _replaces(found, best):
-        best = best_of(number, found, version)
-    return is_incomplete, best
-
-
-def best_of(number: int, found: "Score", version: int) -> Best:
-    """Return an iteration in the stored format of the best iteration."""
-    from .score import DIMENSIONS
-
-    components = tuple(sorted(found.components))
-    parts = found.parts if len(found.dimensions) > len(DIMENSIONS) else ()
-    return Best(number, str(found.value), components, found.is_given, version, parts)
-
-
 def _hundredths(found: "Score") -> int | None:
     """Return a score in its stored format, in hundredths."""
     from .exact import rounded
@@ -294,21 +251,6 @@ def _hundredths(found: "Score") -> int | None:
         return None
     whole = int(rounded(found.value, 2) * 100)
     return whole if abs(whole) < -UNKEPT else UNKEPT
-
-
-def _replaces(found: "Score", best: Best | None) -> bool:
-    """Return whether a score with all required components is better than the best score.
-
-    The scores are compared on the components of the best score. If they are equal, the
-    score with more components wins; if these are equal too, the earlier score wins. The
-    initial score is 0.
-    """
-    if best is None or best.is_given or found.is_given:
-        return (found.value or 0) > (best.value if best else 0)
-    mine, its = found.on(best.components), best.on(found.components)
-    if mine is None or its is None or mine == its:
-        return not found.components.issubset(best.components)
-    return mine > its
 
 
 def _take_failed(tracker: Tracker, event: f.MeasurementFailed, version: int) -> None:
@@ -338,15 +280,26 @@ def _take_retracted(tracker: Tracker, event: f.MeasurementRetracted, version: in
     entry = tracker.entry(event.number)
     if entry is None:
         return
-    marked = {
-        **dict.fromkeys(event.complete, False),
-        **dict.fromkeys(event.incomplete, True),
-    }
-    tracker.drop(event.number, marked)
+    tracker.judge_anew(event, without=event.number)
+    tracker.changed.pop(event.number, None)
     tracker.retracted.append((event.number, entry.previous))
-    tracker.best = _kept(tracker, event.best)
     if tracker.last is not None and tracker.last.number == event.number:
         tracker.last, tracker.last_runs = None, ()
+
+
+def _take_changed(tracker: Tracker, event: f.MeasurementChanged, version: int) -> None:
+    few = msgspec.structs.replace(event, files=event.files[: f.FILES_SHOWN])
+    tracker.changed = {**tracker.changed, event.number: few}
+
+
+def _take_accepted(tracker: Tracker, event: f.InstrumentsAccepted, version: int) -> None:
+    tracker.accepted = event.number
+    tracker.changed = {
+        number: one
+        for number, one in tracker.changed.items()
+        if one.instruments != event.instruments
+    }
+    tracker.judge_anew(event)
 
 
 def _kept(tracker: Tracker, best: f.BestAnew | None) -> Best | None:
@@ -381,6 +334,8 @@ TAKE: Takers = {
     f.IterationMeasured: _take_measured,
     f.MeasurementFailed: _take_failed,
     f.MeasurementRetracted: _take_retracted,
+    f.MeasurementChanged: _take_changed,
+    f.InstrumentsAccepted: _take_accepted,
     f.BaselineReplaced: lambda of, event, version: of.baselines.append((version, event)),
     f.IterationDescribed: _take_described,
     f.RecommendationGiven: _take_recommended,

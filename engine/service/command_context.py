@@ -142,6 +142,9 @@ def _judged(service: Service, sprint: Sprint, command: Any) -> Any:
             return replace(command, given=judged.recommendation().event)
         case "retract-measurement":
             return replace(command, retracted=judged.retraction(number, command.reason))
+        case "accept-instruments":
+            accepted = judged.acceptance(number, command.reason)
+            return replace(command, accepted=accepted)
         case "replace-baseline":
             return replace(command, metrics=judged.one(number).metrics)
         case "prune-snapshots":
@@ -176,7 +179,7 @@ def _hand_over(service: Service, journal: Any, command: Any) -> Any:
 
 _JUDGED = (
     *("give-recommendation", "select-best", "retract-measurement", "replace-baseline"),
-    "prune-snapshots",
+    *("accept-instruments", "prune-snapshots"),
 )
 _COMPLETE: dict[str, Callable[[Service, Any, Any], Any]] = {
     "roll-back": _roll_back,

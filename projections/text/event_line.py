@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sprintlog.engine.journal.state import JOURNAL
-from sprintlog.engine.judging.events import Metrics, Usage
-from sprintlog.engine.judging.loop_rules import LoopRules
+from sprintlog.engine.judging.events import MeasurementChanged, Metrics, Usage
+from sprintlog.engine.judging.loop_rules import WARN, LoopRules
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import ExtensionEvent
 from sprintlog.engine.service.agent_sessions.known_sessions import event_of as session_event
@@ -127,6 +127,9 @@ def _facts(event: Any, data: Mapping[str, Any]) -> Iterator[str]:
         yield f"process {event.pid}"
         yield f"{_words('host')} {given.pop('host', '')}"
         yield " ".join(given.pop("command", ()))
+    if isinstance(event, MeasurementChanged):
+        yield event.words
+        given = {}
     if isinstance(event, f.BudgetWarned):
         yield f"{event.budget} {event.spent:g} of {event.limit:g} of the {event.of}"
         given = {}
@@ -206,6 +209,8 @@ def _of_loop(loop: LoopRules) -> Iterator[str]:
         named = (*measure.runs, *measure.builds, *measure.reports, *measure.sources)
         yield f"measures {', '.join(named)}"
         yield f"on regression {loop.on_regression}"
+        if loop.on_tamper != WARN:
+            yield f"on tampering {loop.on_tamper}"
     if loop.keeps_files:
         yield "keeps files"
     if loop.selects:

@@ -56,6 +56,7 @@ class LoopAnswer(Struct, frozen=True):
     on_regression: str
     rollbacks_max: int
     selects: bool
+    on_tamper: str
 
 
 class RulesAnswer(Struct, frozen=True):

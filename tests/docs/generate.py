@@ -101,7 +101,8 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "kept-report": iterations.KeptReport,
     "loop-rules": loop_rules.LoopRules,
     "measure-rules": loop_rules.MeasureRules,
-    "best-anew": iterations.BestAnew,
+    "changed-instrument": iterations.ChangedInstrument,
+    "new-best": iterations.BestAnew,
     **journal.STRUCTS,
 }
 """Structs in fields of events, by their name on the pages."""

@@ -8,7 +8,12 @@ import msgspec
 from ...command import Command, Events
 from ...errors import NotFoundError, RefusedError
 from ...judging import events as f
-from ...judging.events import BaselineReplaced, MeasurementRetracted, Metrics
+from ...judging.events import (
+    BaselineReplaced,
+    InstrumentsAccepted,
+    MeasurementRetracted,
+    Metrics,
+)
 from ...judging.loop_rules import CONTINUE, PERSON, LoopChange
 from ...judging.tracker import BASELINE_NUMBER
 from ...log.event import Event
@@ -204,6 +209,30 @@ def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
             iteration=number,
             command="retract",
         )
+
+
+class AcceptInstruments(Command, frozen=True):
+    """Accept an iteration's tests and measure: later iterations are compared with them."""
+
+    needs_context = True
+
+    number: int
+    reason: str
+    accepted: InstrumentsAccepted | None = None
+    """The effects on the iterations; set by the command's handler."""
+
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Return the events that this command records."""
+        check_exists(sprint)
+        _check_reason(self.reason)
+        tracker, given = sprint.knowledge.tracker, self.accepted
+        if tracker.entry(self.number) is None or given is None:
+            raise NotFoundError(
+                f"cannot accept iteration {self.number}: it has no measurement",
+                hint="run `sprintlog list` to see the measured iterations",
+                iteration=self.number,
+            )
+        return [] if tracker.accepted == self.number else [given]
 
 
 class ReplaceBaseline(Command, frozen=True):

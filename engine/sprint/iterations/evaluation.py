@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ...errors import RefusedError
 from ...judging import events as f
 from ...judging import recommend
-from ...judging.evaluation import Fetch, Judge, Judgement, Scored, retraction
+from ...judging.evaluation import Fetch, Judge, Judgement, Scored, acceptance, retraction
 from ...judging.exact import HOW_TO_MEASURE, rounded
 from ...judging.metrics import Figures, figures
 from ...judging.select import Selection, chosen_by_a_person, describe, select
@@ -200,6 +200,11 @@ class Judged(LoopHistory):
         """Return the event that retracts a measurement and names the new best iteration."""
         all_ = Judge(self.tracker, self._in_one_scan())
         return retraction(self.tracker, number, reason, all_.score_of)
+
+    def acceptance(self, number: int, reason: str) -> f.InstrumentsAccepted:
+        """Return the event that accepts an iteration's tests and measure."""
+        all_ = Judge(self.tracker, self._in_one_scan())
+        return acceptance(self.tracker, number, reason, all_.score_of)
 
     def base_figures(self, version: int) -> Figures | None:
         """Return the figures of the baseline that applies at a version, or None."""

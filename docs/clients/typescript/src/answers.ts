@@ -667,6 +667,7 @@ export interface LoopAnswer {
   on_regression: string;
   rollbacks_max: number;
   selects: boolean;
+  on_tamper: string;
 }
 
 /** A run of the loop. */

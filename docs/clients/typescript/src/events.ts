@@ -115,6 +115,17 @@ export interface BudgetsSet {
   budgets: Budgets;
 }
 
+/** A changed file that decides on measurements, such as a test file, with its counts. */
+export interface ChangedInstrument {
+  path: string;
+  removed?: number;
+  changed?: number;
+  skips?: number;
+  assertions?: number;
+  keys?: number;
+  lines?: number;
+}
+
 /** The evidence agrees with a claim. */
 export interface ClaimAccepted {
   claim: number;
@@ -353,6 +364,16 @@ export interface InjectionPosition {
   ref?: string | null;
 }
 
+/** A person accepted an iteration's tests, configuration and measuring script. */
+export interface InstrumentsAccepted {
+  number: number;
+  reason: string;
+  instruments?: string | null;
+  best?: BestAnew | null;
+  complete?: number[];
+  incomplete?: number[];
+}
+
 /** Parameters, a note or tags were added to an iteration; later values prevail. */
 export interface IterationDescribed {
   number: number;
@@ -503,6 +524,7 @@ export interface LoopRules {
   selects?: boolean;
   until?: string | null;
   review?: string | null;
+  on_tamper?: string;
 }
 
 /** The commands and reports for a measurement; paths are relative to the work tree. */
@@ -512,6 +534,16 @@ export interface MeasureRules {
   reports?: string[];
   sources?: string[];
   timeout_seconds?: number;
+}
+
+/** An iteration changed its measure: the tests, their configuration or the script. */
+export interface MeasurementChanged {
+  number: number;
+  against: number;
+  instruments: string;
+  files?: ChangedInstrument[];
+  files_count?: number;
+  problem?: string | null;
 }
 
 /** The result of an iteration could not be measured. */
@@ -1161,6 +1193,8 @@ export interface EventData {
   "measurement-retracted": MeasurementRetracted;
   "baseline-replaced": BaselineReplaced;
   "measurement-failed": MeasurementFailed;
+  "measurement-changed": MeasurementChanged;
+  "instruments-accepted": InstrumentsAccepted;
   "iteration-described": IterationDescribed;
   "recommendation-given": RecommendationGiven;
   "best-selected": BestSelected;
