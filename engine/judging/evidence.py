@@ -9,7 +9,12 @@ from .tracker import Tracker
 
 def changed_reason(tracker: Tracker, number: int) -> str | None:
     """Return how an iteration changed its measure, and how to accept this; or None."""
-    return None
+    if (changed := tracker.changed.get(number)) is None:
+        return None
+    return (
+        f"iteration {number} changed its measure: {changed.words}; if this is correct, "
+        f"run `sprintlog iteration accept {number} --reason TEXT`"
+    )
 
 
 def agreement(

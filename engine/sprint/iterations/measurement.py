@@ -177,17 +177,6 @@ def unmeasured_iteration(sprint: Sprint) -> int | None:
     return number if is_judged and has_ended else None
 
 
-def changed_reason(sprint: Sprint, number: int) -> str | None:
-    """Return how an iteration changed its measure, and how to accept this; or None."""
-    changed = sprint.knowledge.tracker.changed.get(number)
-    if changed is None:
-        return None
-    return (
-        f"iteration {number} changed its measure: {changed.words}; if this is "
-        f"correct, run `sprintlog iteration accept {number} --reason TEXT`"
-    )
-
-
 def measured_on_path(sprint: Sprint) -> list[int]:
     """Return the measured iterations that led to the current state, in order.
 

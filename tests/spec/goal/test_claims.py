@@ -213,6 +213,16 @@ def test_a_claim_lapses_with_the_next_iteration() -> None:
     scenario.when(DecideClaim()).then_nothing()
 
 
+def test_a_claim_is_refused_if_the_measure_was_changed() -> None:
+    """Passing tests prove nothing if the iteration changed them, until a person accepts."""
+    files = (i.ChangedInstrument("test_a.py", removed=2),)
+    changed = i.MeasurementChanged(1, 0, "d0", files, 1)
+    scenario = claimed().given(changed, measured(**PASS)).do(DecideClaim())
+    standing = goal_standing(scenario.sprint.plan)
+    assert standing.startswith("claimed, refused: iteration 1 changed its measure: test_a")
+    assert "sprintlog iteration accept 1 --reason TEXT" in standing
+
+
 UNTIL = i.RulesSet(loop=LoopRules(MeasureRules(runs=("check",)), until="tests_failed=0"))
 
 
