@@ -42,7 +42,7 @@ def command(
     advice is to ask a person. Advice is recorded once per state.
 
     If a loop stopped because of the advice, --go-on lets the loop continue until the next
-    measurement.
+    measurement, or for five more iterations that change no file.
 
     Example: sprintlog iteration decide --exit-code || break
     """
@@ -61,12 +61,14 @@ def command(
             event = first if isinstance(first, RecommendationGiven) else event
         assert event is not None
         judged = evaluate(run.workspace.log, outcome.sprint)
-        advice = judged.recommendation()
-        is_current = advice.event == event
+        # A person can continue a loop that was never measured, on which there is no advice.
+        advice = None if go_on else judged.recommendation()
+        if advice is not None and advice.event != event:
+            advice = None
         if run.options.as_json:
-            told = views.advice(advice) if is_current else event
+            told = event if advice is None else views.advice(advice)
             print_json(views.decided(answer_of(outcome), told))
-        elif not is_current:
+        elif advice is None:
             print_text(event.reason, f"iteration {event.number}")
         else:
             lines = recommendation_lines(advice) if explain else []

@@ -20,6 +20,7 @@ from sprintlog.engine.service.place.anchor import follow
 from sprintlog.engine.service.place.location import find
 from sprintlog.engine.service.place.trust import safe_list
 from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.work_tree.start_files import ListedFiles, files_at_start
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.iterations.loop import EndWrapped
 from sprintlog.engine.sprint.iterations.measurement import MeasureIteration
@@ -169,6 +170,7 @@ class _Recorded:
         reading: threading.Thread,
     ) -> None:
         """Record the start of the command and, once it has ended, its end."""
+        listed = ListedFiles(self._workspace, since_ms=began)
         if self._within:
             sprint_id, number = self._outer()
         else:
@@ -202,6 +204,7 @@ class _Recorded:
             activity,
             wrap.git_state(before()),
             wrap.git_state(repository_state(here(), environment())),
+            listed.changed(),
         )
         end = began + took if took is not None else wall_clock()
         now, ends = from_milliseconds(end), not self._within
@@ -264,7 +267,6 @@ class _Recorded:
         """Save the files from before the command; return the snapshot and start time."""
         if (waiting := self._waiting) is None:
             return None, began
-        from sprintlog.engine.service.work_tree.start_files import files_at_start
 
         def is_late() -> bool:
             if late := waiting.is_over:

@@ -256,12 +256,14 @@ class RecommendationGiven(AboutIteration, frozen=True):
     """All reasons for the action."""
     cause: str = ""
     """The cause of the action: regression, tampered, unmeasured, uncertain, cycling,
-    infinite-loop, stalled, target or maximum; person if a person decided; else empty."""
+    infinite-loop, stalled, unchanged, target or maximum; person if a person decided; else
+    empty."""
     alerts: tuple[str, ...] = ()
     """The severity and type of each alert on which the decision is based."""
     evidence: tuple[int, ...] = ()
     """The versions of the measurements on which the decision is based: those of the
-    iteration, of the iteration that it was built on, and of the best iteration."""
+    iteration, of the iteration that it was built on, and of the best iteration. For
+    unchanged iterations, the versions of their agent runs."""
 
 
 class BestSelected(AboutIteration, frozen=True):

@@ -8,9 +8,11 @@ from msgspec import structs
 CONTINUE, STOP, ROLLBACK, ESCALATE = "continue", "stop", "rollback", "escalate"
 REGRESSION, UNMEASURED, UNCERTAIN = "regression", "unmeasured", "uncertain"
 CYCLING, INFINITE_LOOP, STALL = "cycling", "infinite-loop", "stalled"
-TARGET, MAXIMUM, PERSON = "target", "maximum", "person"
+UNCHANGED, TARGET, MAXIMUM, PERSON = "unchanged", "target", "maximum", "person"
 TAMPERED = "tampered"
 """The causes of recommendations."""
+UNCHANGED_MAX = 5
+"""The number of consecutive unchanged iterations after which a loop for a goal stops."""
 
 ON_REGRESSION = (STOP, ROLLBACK, CONTINUE)
 """The actions after a regression: stop, roll back and try again, or continue."""

@@ -275,6 +275,13 @@ def recommend_end(begun: int, max_iterations: int) -> Recommendation:
     return _stop(begun, words.MAXIMUM, [_used_up(begun, max_iterations)])
 
 
+def recommend_unchanged(last: int, count: int, best: int | None) -> Recommendation:
+    """Return the recommendation to stop after `count` unchanged iterations up to `last`."""
+    known = "is unknown: none was measured" if best is None else f"is {best}"
+    why = f"no file changed in {count} consecutive iterations; the best iteration {known}"
+    return _stop(last, words.UNCHANGED, [Reason(why, SURE)])
+
+
 def _used_up(begun: int, max_iterations: int) -> Reason:
     return Reason(f"iteration {begun} of at most {max_iterations}", LIKELY)
 
@@ -282,6 +289,7 @@ def _used_up(begun: int, max_iterations: int) -> Reason:
 _STOPS = {
     words.INFINITE_LOOP: ("infinite loop", LOOP_MESSAGE),
     words.STALL: (f"stall: {d.STALL_MESSAGE}", d.STALL_MESSAGE),
+    words.UNCHANGED: ("unchanged files", "No file changed"),
     words.TARGET: ("target quality reached", "Target quality reached"),
     words.MAXIMUM: ("maximum iterations reached", "Maximum iterations reached"),
 }

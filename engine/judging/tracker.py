@@ -14,6 +14,7 @@ import msgspec
 
 from ..judging import events as f
 from ..log.event import Takers
+from .loop_rules import PERSON
 from .parts import Best as Best
 
 if TYPE_CHECKING:
@@ -67,6 +68,10 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     """The version of the latest failed measurement."""
     unmeasured: int = 0
     """The number of consecutive iterations whose measurement failed."""
+    unchanged: int = 0
+    """The number of consecutive iterations that changed neither files nor metrics."""
+    unchanged_at: int = 0
+    """The last iteration that was checked for changed files."""
     highest: int = 0
     """The highest number of a measured iteration."""
     baseline: f.BaselineCaptured | None = None
@@ -224,6 +229,8 @@ def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -
 
     if not 0 < event.number <= NUMBER_MAX or tracker.entry(event.number):
         return
+    if tracker.last is not None and tracker.last.metrics != event.metrics:
+        tracker.unchanged = 0
     tracker.last = without_evidence(event)
     tracker.last_runs = tuple(msgspec.structs.replace(r, output="") for r in event.runs)
     tracker.highest = max(tracker.highest, event.number)
@@ -261,6 +268,7 @@ def _take_failed(tracker: Tracker, event: f.MeasurementFailed, version: int) -> 
     ):
         tracker.unmeasured += 1
     tracker.failed, tracker.failed_at = without_output(event), version
+    tracker.unchanged = 0
 
 
 def without_output(event: f.MeasurementFailed) -> f.MeasurementFailed:
@@ -322,6 +330,8 @@ def _take_described(tracker: Tracker, event: f.IterationDescribed, version: int)
 
 def _take_recommended(tracker: Tracker, event: f.RecommendationGiven, version: int) -> None:
     tracker.recommended, tracker.recommended_at = event, version
+    if event.cause == PERSON:
+        tracker.unchanged = 0
 
 
 def _take_selected(tracker: Tracker, event: f.BestSelected, version: int) -> None:

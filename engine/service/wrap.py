@@ -53,6 +53,7 @@ class Wrapped(NamedTuple):
     activity: Activity
     git_before: GitState | None
     git_after: GitState | None
+    changed_files: bool | None = None
 
 
 def sprint_for(
@@ -238,6 +239,7 @@ def _ran(wrapped: Wrapped, verdict: Verdict, number: int | None) -> AgentRan:
         **outcome(verdict),
         git_before=wrapped.git_before,
         git_after=wrapped.git_after,
+        changed_files=wrapped.changed_files,
     )
 
 

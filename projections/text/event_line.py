@@ -46,7 +46,7 @@ LEFT_OUT = {
     *("created_at", "learning_id", "because", "confidence", "usage"),
     *("duration_ms", "exit_code", "timed_out", "discovered_in", "previous"),
     *("agent_version", "started", "error_kind", "lines", "unknown_lines"),
-    *("git_before", "git_after", "since", "spent", "last_seen"),
+    *("git_before", "git_after", "changed_files", "since", "spent", "last_seen"),
     *("cause", "alerts", "evidence", "runs", "reports"),
     *("git", "best", "complete", "incomplete"),
     *("calls", "tools", "settled", "last_at"),

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import shlex
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -185,3 +186,16 @@ def test_a_running_measure_is_shown_and_protected(wrap: Wrap, tmp_path: Path) ->
     assert "at work: the measure of iteration 1, since" in (tmp_path / "a").read_text()
     assert "the measure of" not in (tmp_path / "c").read_text()
     assert "an agent is working in this work tree" in (tmp_path / "b").read_text()
+
+
+def test_changed_files_are_recorded(
+    wrap: Wrap, events: Events, sprintlog: Callable[..., str], tmp_path: Path
+) -> None:
+    """A run changed files, changed none, or may have changed some before they were listed."""
+    (tmp_path / "there").write_text("before\n")
+    sprintlog("init", "--here")
+    time.sleep(0.1)
+    for script in ("sleep 3", "sleep 3; echo 2 > there", "rm there; sleep 3"):
+        assert wrap("--", "sh", "-c", script).returncode == 0
+    found = [event["data"].get("changed_files") for event in events("agent-ran")]
+    assert found == [False, True, None]

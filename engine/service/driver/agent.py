@@ -37,6 +37,7 @@ from ..learnings import keep_learnings
 from ..place.anchor import follow
 from ..port import Decide, Envelope, Outcome, Refreshed, Skippable
 from ..session_totals import alone
+from ..work_tree.start_files import ListedFiles
 from ..workspace import ServiceWorkspace
 from .notices import Notices
 from .pulse import Pulse
@@ -113,6 +114,8 @@ class Reply(NamedTuple):
     """Whether the agent hung after its complete result and was ended."""
     fallback: str | None = None
     """The fallback's command, if it was used."""
+    changed_files: bool | None = None
+    """Whether files changed during the run; None if unknown."""
 
 
 class Driver:
@@ -179,8 +182,8 @@ class Driver:
     ) -> Reply:
         """Run the agent with a prompt; return its reply, including the verdict."""
         self._beaten = time.monotonic()
-        calls, since = StreamCalls(), self.workspace.log.head().position
-        means = self.means
+        calls, files = StreamCalls(), ListedFiles(self.workspace)
+        since, means = self.workspace.log.head().position, self.means
         other = means.fallback if is_fallback else None
         command = ("/bin/sh", "-c", other) if other else means.command
         program = other.split()[0] if other else command[0]
@@ -207,9 +210,8 @@ class Driver:
             )
         self.is_asking, self.unrecorded = False, self._spooled(run, command)
         follow(self.workspace)
-        errors = run.errors.text()
         # A complete result counts, regardless of how its program was ended.
-        is_hung = run.timed_out and pulse.is_hung
+        errors, is_hung = run.errors.text(), run.timed_out and pulse.is_hung
         code = 0 if is_hung else run.exit_code
         answer, activity = with_errors(hearing.heard(), errors, exit_code=code)
         verdict = judge(
@@ -237,7 +239,8 @@ class Driver:
         used = took if other else priced(took, means.price)
         is_priced, verdict = used != took, replace(verdict, usage=used)
         digest, model = sha256(prompt.encode()).hexdigest(), own.get("SPRINTLOG_MODEL")
-        return Reply(*(run, verdict, activity, digest, model, is_priced, is_hung, other))
+        more = digest, model, is_priced, is_hung, other, files.changed()
+        return Reply(run, verdict, activity, *more)
 
     def _spooled(self, run: AgentRun, command: Sequence[str]) -> SpooledRun:
         words, said = " ".join(command), (run.output.text(), run.errors.text())
@@ -346,6 +349,7 @@ def ran_as(
         is_priced=reply.is_priced,
         is_hung=reply.is_hung,
         is_fallback=reply.fallback is not None,
+        changed_files=reply.changed_files,
         command=reply.fallback and cut(reply.fallback, COMMAND_CHARS_MAX),
         **figures(reply.activity),
     )

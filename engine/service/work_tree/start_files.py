@@ -1,18 +1,30 @@
-"""The files at the start of an iteration, saved to determine the iteration's changes."""
+"""The files at the start of an iteration or run, to determine its changes."""
 
+import os
+import time
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from ...adapters.git.repositories import repository_around
+from ...adapters.git.untrusted import borrowed
 from ...adapters.snapshots.capture import Limits
+from ...adapters.snapshots.entries import Listing
+from ...adapters.snapshots.listing import SPECIAL, WantedPaths, list_tree, unseen
 from ...command import Command, decided
+from ...errors import SprintlogError
 from ...sprint.events import OF_MOMENT, IterationStarted, SnapshotTaken
 from ...sprint.iterations.snapshots import TakeSnapshot, files_now
 from ...sprint.state.knowledge import HeldSnapshot
 from ...sprint.state.sprint import open_iteration
 from ..port import Decide, Envelope, Service
 from ..streams.catalogue import CODEC, sprint_stream
-from .snapshot import kept_files
+from .own_paths import for_people, kept_out
+from .snapshot import kept_files, limits_of
+
+WRAP_SECONDS_MAX = 1.0
+CLOCK_TICK_NS = 20_000_000
+"""The maximum delay in nanoseconds of the times that a kernel sets."""
 
 
 def files_at_start(
@@ -66,3 +78,51 @@ def begun_with(command: Command, files: str | None) -> Decide:
         replace(event, before=files) if isinstance(event, IterationStarted) else event
         for event in decided(command, sprint, at)
     ]
+
+
+class ListedFiles:
+    """The files of the work tree before a run, to detect changes without reading them.
+
+    A file is unchanged if its mode, size, inode and change time are the same. If anything
+    has changed since `since_ms`, the files before the run are unknown.
+    """
+
+    def __init__(self, workspace: Service, *, since_ms: int | None = None) -> None:
+        self._workspace = workspace
+        self._before = _listing(workspace, since_ms)
+
+    def changed(self) -> bool | None:
+        """Return whether any file has changed; None if that is unknown."""
+        if (before := self._before) is None or (after := _listing(self._workspace)) is None:
+            return None
+        if (before.files, before.marks) != (after.files, after.marks):
+            return True
+        # The contents of a nested repository, for example, are not listed.
+        return False if all(one.reason == SPECIAL for one in after.left_out) else None
+
+
+def _listing(workspace: Service, since_ms: int | None = None) -> Listing | None:
+    """Return the work tree's files except ignored ones and sprintlog's; None if unknown.
+
+    Return None as well if a file or the entries of a folder have changed since a time, or
+    if the listing took too long to repeat it at the end of a wrapped command.
+    """
+    began = time.monotonic()
+    root, ignored, problem = workspace.location.root, frozenset[str](), None
+    try:
+        if (repository := repository_around(root)) is not None:
+            with borrowed(repository, workspace.environment) as git:
+                ignored, problem = unseen(git, root)
+        log, patterns = workspace.location.folder.stat(), limits_of(workspace).patterns
+        without = frozenset({(log.st_dev, log.st_ino)})
+        own = kept_out(workspace) | for_people(workspace)
+        found = list_tree(root, WantedPaths(ignored, patterns, without=without, own=own))
+        if since_ms is not None:
+            times = [status[2] for status in found.files.values()]
+            times += [os.lstat(root / name).st_mtime_ns for name in ("", *found.folders)]
+            is_slow = time.monotonic() - began > WRAP_SECONDS_MAX
+            if is_slow or max(times) >= since_ms * 1_000_000 - CLOCK_TICK_NS:
+                return None
+    except (SprintlogError, OSError):
+        return None
+    return found if problem is None else None

@@ -61,7 +61,7 @@ STOPS = {
     BLOCKED: "the sprint cannot go on",
     PERSON: "a person is needed",
     BUDGET: "the budget of the loop is spent",
-    JUDGE: "the measurements require a stop",
+    JUDGE: "the measurements or unchanged files require a stop",
 }
 """The reasons for a stop, with their meanings."""
 

@@ -157,6 +157,9 @@ class AgentRan(KnowledgeEvent, frozen=True):
     """Whether the agent was killed after its complete result because it did not exit."""
     is_fallback: bool = False
     """Whether the fallback did the work because a limit blocked the loop's own agent."""
+    changed_files: bool | None = None
+    """Whether files of the work tree changed during the run, except ignored files and
+    sprintlog's own; null if unknown."""
 
     @property
     def outcome(self) -> str:

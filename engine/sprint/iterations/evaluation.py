@@ -11,6 +11,7 @@ from ...judging.metrics import Figures, figures
 from ...judging.select import Selection, chosen_by_a_person, describe, select
 from ...judging.tracker import BASELINE_NUMBER, UNKEPT
 from ...log.event import Event
+from ..events import AgentRan
 from ..state.document_fields import max_iterations
 from ..state.effective_history import effective_ranges, is_effective
 from ..state.sprint import Sprint
@@ -122,6 +123,8 @@ class Judged(LoopHistory):
 
     def recommendation(self) -> recommend.Recommendation:
         """Return the recommended next step; raise `RefusedError` if nothing is measured."""
+        if measurement.is_unchanged(self.sprint):
+            return self._unchanged()
         unmeasured = measurement.unmeasured_iteration(self.sprint)
         if unmeasured is not None:
             failure = self.failures().get(unmeasured)
@@ -142,6 +145,15 @@ class Judged(LoopHistory):
                 command="decide",
             )
         return self.advice(last)
+
+    def _unchanged(self) -> recommend.Recommendation:
+        """Return the recommendation to stop, with the versions of the unchanged runs."""
+        last, count = self.tracker.unchanged_at, self.tracker.unchanged
+        numbers, best = range(last - count + 1, last + 1), self.best_in_force()
+        runs = self._events.all(AgentRan)
+        evidence = tuple(at for at, _, ran in runs if ran.iteration in numbers)
+        advice = recommend.recommend_unchanged(last, count, best and best.number)
+        return advice._replace(evidence=evidence)
 
     def advice(self, number: int) -> recommend.Recommendation:
         """Return the recommended step after a measured iteration."""

@@ -15,7 +15,7 @@ from ..state.knowledge import newest_first
 from ..state.sprint import Plan, Sprint, open_iteration
 from ..state.words import COMPLETED, IN_PROGRESS, PAUSED_AT_BREAKPOINT
 from . import claims
-from .measurement import unmeasured_iteration
+from .measurement import is_unchanged, unmeasured_iteration
 from .snapshots import has_snapshot
 
 UNMEASURED_MAX = 1
@@ -24,7 +24,7 @@ JUDGED_IN = (IN_PROGRESS, COMPLETED, PAUSED_AT_BREAKPOINT)
 """The sprint statuses in which the last iteration must be judged first."""
 
 
-_OF_GOALS = (advised.STALL, advised.CYCLING, advised.INFINITE_LOOP)
+_OF_GOALS = (advised.STALL, advised.CYCLING, advised.INFINITE_LOOP, advised.UNCHANGED)
 """The causes of the advice that a loop towards a goal is not making progress."""
 
 
@@ -76,6 +76,11 @@ def due(sprint: Sprint) -> Due | None:
     if claims.awaits_decision(sprint) or claims.is_condition_met(sprint):
         return Due(Do.DECIDE, plan.iteration)
     tracker, number = sprint.knowledge.tracker, plan.iteration
+    if is_unchanged(sprint):
+        last = tracker.recommended
+        said = last is not None and (last.cause, last.number)
+        is_decided = said == (advised.UNCHANGED, number)
+        return _follow(sprint, rules) if is_decided else Due(Do.DECIDE, number)
     if rules.measure is None or not number or _begun_at(sprint, number) < _since(tracker):
         return None
     if not is_answered(tracker):

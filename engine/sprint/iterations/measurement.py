@@ -13,14 +13,17 @@ from msgspec.structs import asdict, replace
 from ...command import Command, Events
 from ...errors import NotFoundError, RefusedError
 from ...judging import events as f
+from ...judging.loop_rules import UNCHANGED_MAX
 from ...judging.tracker import BASELINE_NUMBER, without_evidence, without_output
 from ...log.event import Event, made_from
 from ..answers.items import SaidItems
 from ..events import AgentRan
+from ..state.document_fields import min_iterations
 from ..state.effective_history import effective_ranges, is_effective
 from ..state.knowledge import newest_first
 from ..state.sprint import Knowledge, Sprint, open_iteration
 from ..state.transitions import check_exists
+from ..state.words import COMPLETED
 from .loop import EndIteration
 from .rollback import iteration_ends
 
@@ -175,6 +178,15 @@ def unmeasured_iteration(sprint: Sprint) -> int | None:
     is_judged = bool(tracker.highest or tracker.baseline)
     has_ended = open_iteration(sprint.plan) != number
     return number if is_judged and has_ended else None
+
+
+def is_unchanged(sprint: Sprint) -> bool:
+    """Return whether a loop for a goal must stop because its iterations change nothing."""
+    plan, tracker = sprint.plan, sprint.knowledge.tracker
+    if tracker.unchanged < UNCHANGED_MAX or tracker.unchanged_at != plan.iteration:
+        return False
+    is_open = plan.is_at_goal and plan.status != COMPLETED
+    return is_open and plan.iteration >= min_iterations(plan.document)
 
 
 def measured_on_path(sprint: Sprint) -> list[int]:

@@ -143,6 +143,7 @@ def record_rollback(knowledge: Knowledge, event: RolledBack, version: int) -> No
     After a redo, the rollback can be undone again.
     """
     knowledge.rollbacks.append((version, event.to))
+    knowledge.tracker.unchanged = 0
     if event.undoes is None:
         _record_advised(knowledge, version)
         return

@@ -10,7 +10,7 @@ from ...judging.tracker import Tracker
 from ...usage import TOKENS as TOKENS
 from ...usage import Usage, lower_bounds, open_figures, tokens_of
 from .. import events as f
-from .words import NO_SUCCESS
+from .words import COMPLETED, NO_SUCCESS
 
 COST = "cost"
 COMMANDS_MAX = 8
@@ -273,6 +273,7 @@ def record_spent(knowledge: Knowledge, event: f.AgentRan, version: int) -> None:
     if event.found_in is not None:
         # A run that was found later does not show how the last runs ended.
         return
+    _count_unchanged(knowledge.tracker, event)
     if event.status in NO_SUCCESS:
         # A run that waits for a limit has neither failed nor succeeded.
         if event.limit is None and not event.is_rest:
@@ -290,6 +291,22 @@ def record_spent(knowledge: Knowledge, event: f.AgentRan, version: int) -> None:
         loops.says_cost[command] = known[COST] and not event.is_priced
         if len(loops.says_cost) > COMMANDS_MAX:
             del loops.says_cost[next(iter(loops.says_cost))]
+
+
+def _count_unchanged(tracker: Tracker, event: f.AgentRan) -> None:
+    """Count the consecutive iterations of `run` towards a goal without a changed file.
+
+    Failed and rate-limited attempts do not count. Any change during an attempt, even an
+    unknown one, is a change of its iteration.
+    """
+    number = event.iteration
+    if number is None or event.is_rest or (event.command and not event.is_fallback):
+        return
+    if event.changed_files is not False:
+        tracker.unchanged, tracker.unchanged_at = 0, number
+    elif event.status == COMPLETED and number > tracker.unchanged_at:
+        before = tracker.unchanged if number == tracker.unchanged_at + 1 else 0
+        tracker.unchanged, tracker.unchanged_at = before + 1, number
 
 
 def record_budgets(knowledge: Knowledge, event: f.BudgetsSet, version: int) -> None:
