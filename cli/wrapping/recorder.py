@@ -175,8 +175,7 @@ class _Recorded:
             sprint_id, number = self._outer()
         else:
             spooled_runs.take_in(self._workspace)
-            at = from_milliseconds(began)
-            sprint_id = self._following(lambda: self._sprint(at))
+            sprint_id = self._following(lambda: self._sprint(from_milliseconds(began)))
             files, began = self._files_before(sprint_id, began)
         words = f"`sprintlog wrap` of {PurePath(self._asked.command[0]).name[:40]}"
         location, now = self._workspace.location, from_milliseconds(began)

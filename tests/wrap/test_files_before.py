@@ -191,7 +191,7 @@ def test_a_running_measure_is_shown_and_protected(wrap: Wrap, tmp_path: Path) ->
 def test_changed_files_are_recorded(
     wrap: Wrap, events: Events, sprintlog: Callable[..., str], tmp_path: Path
 ) -> None:
-    """A run changed files, changed none, or may have changed some before they were listed."""
+    """The result is unknown if a run may have changed files before they were listed."""
     (tmp_path / "there").write_text("before\n")
     sprintlog("init", "--here")
     time.sleep(0.1)

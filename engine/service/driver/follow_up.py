@@ -14,7 +14,7 @@ from ...sprint.agent.actions import of_advice
 from ...sprint.events.snapshots import LEFT_SHOWN_MAX
 from ...sprint.iterations.decisions import GiveRecommendation, SelectBest
 from ...sprint.iterations.follow_up import due, loop_rules
-from ...sprint.iterations.measurement import FailMeasurement
+from ...sprint.iterations.measurement import FailMeasurement, is_unchanged
 from ...sprint.iterations.rollback import RollBack
 from ...sprint.iterations.snapshots import has_snapshot
 from ...sprint.state.sprint import open_iteration
@@ -127,7 +127,7 @@ class FollowUp:
             self._tell_kept(done.taken)
 
     def _decide(self, action: actions.Action) -> None:
-        """Record the decision on a claim, and the advice after a measurement."""
+        """Record the decision on a claim, and the advice after an iteration."""
         driver = self._driver
         decide_claim(
             driver.workspace,
@@ -136,7 +136,7 @@ class FollowUp:
             envelope=driver.envelope(),
             interruptible=driver.signals.interruptible,
         )
-        if self._rules().measure is None:
+        if self._rules().measure is None and not is_unchanged(driver.sprint()):
             return
         self._driver.handle(GiveRecommendation())
         sprint = self._driver.sprint()

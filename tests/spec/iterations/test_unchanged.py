@@ -1,5 +1,7 @@
 """The stop of a loop for a goal after five iterations that changed nothing."""
 
+from typing import Any
+
 import pytest
 
 from sprintlog.engine.judging.events import IterationMeasured, MeasurementFailed, Metrics
@@ -24,13 +26,12 @@ NOW = "2026-01-15T09:00:00Z"
 STOP = recommend_unchanged(5, 5, None).event
 
 
-def ran(number: int, status: str = "completed", **fields: object) -> AgentRan:
+def ran(number: int, status: str = "completed", **fields: Any) -> AgentRan:
     """Return a run that changed no file, unless the fields state otherwise."""
-    given = {"iteration": number, "changed_files": False, **fields}
-    return AgentRan("", status, **given)  # type: ignore[arg-type]
+    return AgentRan("", status, **{"iteration": number, "changed_files": False, **fields})
 
 
-def turn(number: int, *others: Event, **fields: object) -> list[Event]:
+def turn(number: int, *others: Event, **fields: Any) -> list[Event]:
     """Return an iteration with other events before its last run."""
     is_wrapped = "command" in fields and not fields.get("is_fallback")
     started = IterationStarted(number, is_wrapped=is_wrapped)

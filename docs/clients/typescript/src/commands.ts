@@ -82,6 +82,7 @@ export interface AgentRan {
   prompt_sha256?: string | null;
   is_hung?: boolean;
   is_fallback?: boolean;
+  changed_files?: boolean | null;
 }
 
 /** Record which of the selected iteration's files were copied, and where to. */

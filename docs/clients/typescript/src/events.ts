@@ -42,6 +42,7 @@ export interface AgentRan {
   prompt_sha256?: string | null;
   is_hung?: boolean;
   is_fallback?: boolean;
+  changed_files?: boolean | null;
 }
 
 /** The files of the selected iteration were copied to their destination. */

@@ -10,7 +10,7 @@ import pytest
 from tests.adapters.trees import git
 
 from ...conftest import Run
-from .judged_loops import advised, types
+from ..loops.judged_loops import advised, types
 
 IDLE = "cat >/dev/null; echo looked"
 
