@@ -78,9 +78,8 @@ def due(sprint: Sprint) -> Due | None:
     tracker, number = sprint.knowledge.tracker, plan.iteration
     if is_unchanged(sprint):
         last = tracker.recommended
-        said = last is not None and (last.cause, last.number)
-        is_decided = said == (advised.UNCHANGED, number)
-        return _follow(sprint, rules) if is_decided else Due(Do.DECIDE, number)
+        is_new = last is None or (last.cause, last.number) != (advised.UNCHANGED, number)
+        return Due(Do.DECIDE, number) if is_new else _follow(sprint, rules)
     if rules.measure is None or not number or _begun_at(sprint, number) < _since(tracker):
         return None
     if not is_answered(tracker):
