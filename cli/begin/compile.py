@@ -81,8 +81,10 @@ def command(
             plan=compiled.plan,
             place=place_in(location, sprint_dir or compiled.file.parent),
             sources=tuple(source_of(location, *read) for read in compiled.read),
+            until=compiled.until,
         )
         arguments = {"id": compiled.sprint_id, "plan": compiled.plan}
+        arguments |= {"until": compiled.until} if compiled.until else {}
         run.answer(run.handle_with(command, arguments, sprint_id=compiled.sprint_id))
 
 

@@ -61,6 +61,12 @@ def command() -> None:
 @typed.number_option(
     "--max-failures", least=0, help="Consecutive failures tolerated with a goal. [3]"
 )
+@typed.option(
+    "--until",
+    metavar="COND",
+    help="Complete the goal only if a measurement meets this condition, such as "
+    "`tests_failed=0 and coverage>=80`.",
+)
 @typed.list_option(
     "--hook",
     "hooks",
@@ -79,6 +85,7 @@ def create(
     idle_threshold: int | None,
     min_iterations: int | None,
     max_failures: int | None,
+    until: str | None,
     hooks: tuple[str, ...],
     **given: Any,
 ) -> None:
@@ -106,7 +113,7 @@ def create(
         with_goal = settings.setting("budget.iterations") if "goal" in fields else None
         max_iterations = 0 if is_loop else with_goal
     document: dict[str, Any] = {}
-    content = b""
+    content, ending = b"", {"until": until} if until else {}
     if plan is not None:
         from ..intake.progress import read_plan
 
@@ -130,8 +137,8 @@ def create(
             document = loop_fields(run.workspace)
             place = place if sprint_dir is not None else None
         sources = (source_of(location, plan, content),) if plan else ()
-        command = CreateSprint(document, place, sources, max_iterations)
-        arguments = {"id": new_id, "plan": document, "max": max_iterations}
+        command = CreateSprint(document, place, sources, max_iterations, until)
+        arguments = {"id": new_id, "plan": document, "max": max_iterations, **ending}
         with naming(str(plan), only_fields=True) if plan else nullcontext():
             outcome = run.handle_with(command, arguments, sprint_id=new_id)
         run.answer(outcome)

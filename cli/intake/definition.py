@@ -49,6 +49,8 @@ class CompiledFiles(NamedTuple):
 
     sprint_id: str
     plan: dict[str, Any]
+    until: str | None
+    """The condition that completes the goal."""
     file: Path
     """The path of SPRINT.yaml."""
     read: list[ReadFile]
@@ -166,7 +168,8 @@ def _compiled(
     problems = files.located(compiled.problems)
     if compiled.plan is None or not all(problem.is_warning for problem in problems):
         raise DefinitionError(problems)
-    return CompiledFiles(identity, compiled.plan, file, files.read, problems)
+    until = text_of(sprint.data, "until")
+    return CompiledFiles(identity, compiled.plan, until, file, files.read, problems)
 
 
 def nearest_workflows(file: Path) -> Path | None:
@@ -295,6 +298,7 @@ _CODES = {
     "missing": "missing-field",
     "word": "unknown-word",
     "empty-prompt": "empty-prompt",
+    "bad-condition": "bad-condition",
     "string_too_short": "bad-id",
     "string_too_long": "bad-id",
     "greater_than": "out-of-range",
@@ -310,6 +314,10 @@ _BELONGS = {
     "bool_type": "true or false",
     "int_type": "a whole number",
     "float_type": "a number",
+}
+_FOR_NOTHING = {
+    "a list": "list what belongs there, each with `- `, or leave the key out",
+    "a mapping": "write its fields below it, or leave the key out",
 }
 _KINDS = {
     str: "text",
@@ -365,7 +373,7 @@ def _problem(error: Any, file: str) -> Problem:
     if code is None and given is None:
         code = "no-value"
         message = f"the value is missing: expected {belongs or 'one'}"
-        hint = _hint_for_nothing(belongs)
+        hint = _FOR_NOTHING.get(str(belongs))
     elif code is None:
         code = "wrong-type"
         if belongs:
@@ -382,14 +390,6 @@ def _problem(error: Any, file: str) -> Problem:
         # pydantic's message without its subject: "must be ...".
         message = message.replace("Input should be", "must be")
     return Problem(code, message, file, path, hint)
-
-
-def _hint_for_nothing(belongs: str | None) -> str | None:
-    if belongs == "a list":
-        return "list what belongs there, each with `- `, or leave the key out"
-    if belongs == "a mapping":
-        return "write its fields below it, or leave the key out"
-    return None
 
 
 def _hint_for_type(belongs: str, given: Any, path: tuple[int | str, ...]) -> str | None:

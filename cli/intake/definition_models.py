@@ -9,6 +9,8 @@ from typing import Annotated, Any, ClassVar
 import pydantic
 from pydantic_core import PydanticCustomError
 
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.judging.conditions import parse
 from sprintlog.engine.sprint.phases.gate import GATE_TIMEOUT_SECONDS_MAX
 from sprintlog.engine.sprint.state import words
 
@@ -28,6 +30,16 @@ def _with_text(text: str) -> str:
 def _without_nul(text: str) -> str:
     if "\0" in text:
         raise PydanticCustomError("nul", "must not contain a NUL character")
+    return text
+
+
+def _condition(text: str) -> str:
+    try:
+        parse(text)
+    except InvalidInputError as error:
+        raise PydanticCustomError(
+            "bad-condition", "{why}", {"why": error.fields["problem"]}
+        ) from error
     return text
 
 
@@ -130,6 +142,7 @@ class SprintDefinition(KeptForTools):
     model: Model | None = None
     mode: Mode | None = None
     goal: Prompt | None = None
+    until: Annotated[Text, pydantic.AfterValidator(_condition)] | None = None
     ralph: RalphDefinition = RalphDefinition()
     per_iteration_hooks: dict[str, HookSwitch] = pydantic.Field(default_factory=dict)
     retry: Retry = Retry()

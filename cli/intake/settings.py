@@ -75,6 +75,8 @@ class AgentSettings(SettingsTable):
     """Restore the best iteration's files at the end."""
     review: Text | None = None
     """The command that gives a second opinion on claims."""
+    until: Text | None = None
+    """The condition that a measurement must meet before the goal is completed."""
 
 
 class MeasureSettings(SettingsTable):

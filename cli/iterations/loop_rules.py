@@ -40,6 +40,7 @@ class JudgingOptions(NamedTuple):
     selects: bool | None = None
     review: str | None = None
     on_tamper: str | None = None
+    until: str | None = None
 
 
 def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
@@ -112,6 +113,13 @@ def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
             help="Also ask this command about each claim that the measurement does not "
             "refuse; an empty text removes it.",
         ),
+        typed.option(
+            "--until",
+            setting=key("until"),
+            metavar="COND",
+            help="Complete the goal only if a measurement meets this condition, such as "
+            "`tests_failed=0 and coverage>=80`; `none` removes it.",
+        ),
     )
     judged = packed(_judging, JudgingOptions._fields, "judged")
     return lambda function: options(judged(function))
@@ -163,6 +171,7 @@ def change_of(judged: JudgingOptions, measure: MeasureRules | None) -> ChangeRul
         judged.on_regression,
         judged.rollbacks_max,
         judged.selects,
+        until="" if judged.until == "none" else judged.until,
         review=judged.review,
         on_tamper=judged.on_tamper,
     )

@@ -91,6 +91,7 @@ def rules_said(sprint: Sprint) -> str | None:
     words += ["files kept"] if loop.keeps_files else []
     words += [_ON_REGRESSION[loop.on_regression]] if loop.measure is not None else []
     words += ["selects the best at its end"] if loop.selects else []
+    words += [f"until {loop.until}"] if loop.until is not None else []
     return f"{', '.join(words)}: applied to every run  (`sprintlog iteration rules show`)"
 
 

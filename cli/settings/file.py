@@ -51,6 +51,7 @@ KEYS = {
     "agent.on-tamper": Key("warn", "run --on-tamper"),
     "agent.select": Key("false", "run --select"),
     "agent.review": Key(option="run --review", needs_trust=True),
+    "agent.until": Key(option="run --until", needs_trust=True),
     "measure.run": Key(option="--run", needs_trust=True),
     "measure.build": Key(option="--build", needs_trust=True),
     "measure.reports": Key(option="--report"),

@@ -178,8 +178,9 @@ def with_rules(
 
 def _check(judged: options.JudgingOptions, loop: LoopRules) -> None:
     """Raise `RefusedError` if options require measurements but there are no rules."""
-    asked = judged._asdict()
-    named = next((n for n in ("on_regression", "on_tamper", "selects") if asked[n]), None)
+    asked = {**judged._asdict(), "until": loop.until}
+    needs = ("on_regression", "on_tamper", "selects", "until")
+    named = next((name for name in needs if asked[name]), None)
     if loop.measure is None and named is not None:
         named = f"--{named.removesuffix('s').replace('_', '-')}"
         raise RefusedError(

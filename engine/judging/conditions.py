@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ..errors import InvalidOptionError
-from .events import MeasuringRun, Metrics
+from .events import MeasuringRun, Metrics, RulesSet
 from .exact import Number, plain
 from .metrics import NAME, NAMES, VALUE_MAX, figures, named
 
@@ -199,6 +199,14 @@ def values_of(
     return {name: x for name, x in known.items() if not isinstance(x, str | None)}
 
 
+def undeclared(rules: RulesSet) -> frozenset[str]:
+    """Return the names in the rules' condition that only a measurement can define."""
+    if rules.loop.until is None:
+        return frozenset()
+    declared = (one.name for one in rules.metrics)
+    return parse(rules.loop.until).names.difference(KNOWN, declared)
+
+
 def check_names(condition: Condition, other: Iterable[str]) -> None:
     """Raise `InvalidOptionError` for names that are neither known nor among the others."""
     names = (*KNOWN, *sorted({*other}.difference(KNOWN)))
@@ -206,5 +214,7 @@ def check_names(condition: Condition, other: Iterable[str]) -> None:
         raise InvalidOptionError(
             f"there is no numeric metric {unknown[0]!r}; known: {', '.join(names)}",
             field="until",
+            hint=f"use `sprintlog iteration rules set --metric {unknown[0]}` to declare "
+            "a metric, or `sprintlog run --until COND --measure CMD` if CMD prints it",
             unknown=(unknown[0], names),
         )

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import structs
 
-from ..errors import RefusedError
-from .conditions import EXIT_STATUS, check_names, parse
+from ..errors import InvalidOptionError, RefusedError
+from .conditions import EXIT_STATUS, Condition, check_names, parse
 from .events import EDIT_POLICIES, RulesSet, Thresholds, Weights
 from .exact import exact
 from .loop_rules import ON_REGRESSION, ON_TAMPER, ROLLBACK, LoopChange, LoopRules
@@ -66,8 +66,11 @@ def change_rules(
     return changed
 
 
-def check_rules(rules: RulesSet) -> None:
-    """Raise `RefusedError` if the weights do not add up to 1 or a value is out of range."""
+def check_rules(rules: RulesSet, *, has_goal: bool = True) -> None:
+    """Raise `RefusedError` if the weights do not add up to 1 or a value is invalid.
+
+    A condition requires a sprint with a goal.
+    """
     weights: dict[str, float] = structs.asdict(rules.weights)
     for name, weight in weights.items():
         if not 0 <= weight <= 1:
@@ -79,10 +82,7 @@ def check_rules(rules: RulesSet) -> None:
     )
     _check_loop(rules.loop)
     if rules.loop.until is not None:
-        condition = parse(rules.loop.until)
-        if rules.loop.measure is None:
-            # A measurement may print other names.
-            check_names(condition, [one.name for one in rules.metrics])
+        _check_until(parse(rules.loop.until), rules, has_goal=has_goal)
     total = sum(map(exact, weights.values()), Fraction(0))
     if total != 1:
         said = ", ".join(f"{name} {weight}" for name, weight in weights.items())
@@ -99,6 +99,18 @@ def check_rules(rules: RulesSet) -> None:
                 field=name,
             )
     check_own_metrics(rules.metrics, TAKEN)
+
+
+def _check_until(condition: Condition, rules: RulesSet, *, has_goal: bool) -> None:
+    if not has_goal:
+        raise InvalidOptionError(
+            "the gates of the phases complete a sprint without a goal",
+            hint="use `sprintlog goal set TEXT` to set a goal",
+            field="until",
+        )
+    # Before it is measured, a measurement may print other names.
+    other = condition.names - TAKEN if rules.loop.measure is not None else frozenset()
+    check_names(condition, [*(one.name for one in rules.metrics), *other])
 
 
 def _check_loop(loop: LoopRules) -> None:

@@ -215,6 +215,8 @@ def _of_loop(loop: LoopRules) -> Iterator[str]:
         yield "keeps files"
     if loop.selects:
         yield "selects"
+    if loop.until is not None:
+        yield f"until {loop.until}"
 
 
 SESSION_CHARS = 13

@@ -57,6 +57,8 @@ class LoopAnswer(Struct, frozen=True):
     rollbacks_max: int
     selects: bool
     on_tamper: str
+    until: str | None
+    """The condition that a completed goal must meet; null if there is none."""
 
 
 class RulesAnswer(Struct, frozen=True):

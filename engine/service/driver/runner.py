@@ -21,6 +21,7 @@ from ...sprint.agent.stops import on_request, stop_by_budget
 from ...sprint.answers.verdict import Verdict
 from ...sprint.events import AgentRan, GateChecked, RetryScheduled
 from ...sprint.iterations.budgets import OF_RUN
+from ...sprint.iterations.measurement import check_until
 from ...sprint.phases import leaves, lifecycle
 from ...sprint.phases.gate import verdict_of
 from ...sprint.phases.retry import policy_of
@@ -94,7 +95,7 @@ class Runner:
                 self._goal.hooks.stop()
 
     def _go_on(self) -> actions.Action:
-        performs = self._performs()
+        performs, has_begun = self._performs(), False
         while True:
             warn_of_budgets(self._driver)
             with self._driver.signals.interruptible():
@@ -105,6 +106,9 @@ class Runner:
                     self._goal.hooks.wait()
                     self._driver.refresh()
                 return action
+            if not has_begun and action.do in (actions.WORK, actions.ITERATE):
+                check_until(self._driver.sprint())
+                has_begun = True
             try:
                 performs[action.do](action)
             except RefusedError:

@@ -97,7 +97,7 @@ class SetRules(Command, frozen=True):
         from ...judging.rules import check_rules
 
         check_exists(sprint)
-        check_rules(self.rules)
+        check_rules(self.rules, has_goal=sprint.plan.is_ralph)
         if self.rules == sprint.knowledge.tracker.rules_at(sprint.version):
             return []
         return [self.rules]

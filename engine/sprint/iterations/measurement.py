@@ -36,9 +36,26 @@ LOOP_ID = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}"
 
 
 def own_names(sprint: Sprint) -> tuple[str, ...]:
-    """Return the names of the custom metrics that the current rules declare."""
+    """Return the custom metrics that the current rules declare or name in a condition."""
+    # Imported here: most recording commands do not require exact numbers.
+    from ...judging.conditions import undeclared
+
     rules = sprint.knowledge.tracker.rules_at(sprint.version)
-    return tuple(one.name for one in rules.metrics)
+    return (*(one.name for one in rules.metrics), *undeclared(rules))
+
+
+def check_until(sprint: Sprint) -> None:
+    """Raise `InvalidOptionError` for names in the condition that no measurement printed."""
+    from ...judging.conditions import check_names, parse
+
+    tracker = sprint.knowledge.tracker
+    rules = tracker.rules_at(sprint.version)
+    if rules.loop.until is None:
+        return
+    measured = [one for one in (tracker.baseline, tracker.last) if one is not None]
+    names = {name for one in measured for name in one.metrics.own}
+    names.update(one.name for one in rules.metrics)
+    check_names(parse(rules.loop.until), names)
 
 
 def pointers(sprint: Sprint) -> dict[str, str]:

@@ -95,6 +95,9 @@ def settings_of(sprint: Definition, main: Definition | None, problems: Problems)
             message = "a Ralph sprint needs a `goal`"
             hint = "state the goal, and how to recognise that it has been reached"
             problems.add("missing-goal", sprint, (), message, hint=hint)
+    elif is_given(data, "until"):
+        message = "`until` requires `mode: ralph` and a `goal`"
+        problems.add("bad-condition", sprint, ("until",), message)
     if goal := text_of(data, "goal"):
         settings["goal"] = goal
     ralph = {**mapping_of(workflow, "ralph"), **mapping_of(data, "ralph")}

@@ -32,6 +32,8 @@ class CreateSprint(Command, frozen=True):
     place: Place | None = None
     sources: tuple[Source, ...] = ()
     max_iterations: int | None = None
+    until: str | None = None
+    """The condition that a measurement must meet before the goal is completed."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -42,8 +44,11 @@ class CreateSprint(Command, frozen=True):
             document["stats"]["max-iterations"] = self.max_iterations
         event = SprintCompiled(document, self.place, self.sources)
         if not sprint.exists:
-            return [event]
-        if sprint.version == 1 and not diff(sprint.document, document):
+            return [event, *condition_set(sprint, document, self.until)]
+        is_new = sprint.version == (1 if self.until is None else 2)
+        if is_new and not (
+            diff(sprint.document, document) or condition_set(sprint, document, self.until)
+        ):
             return []
         raise RefusedError(
             f"sprint {sprint.id} already exists",
@@ -92,6 +97,19 @@ class ImportDocument(Command, frozen=True):
 
 def _creates(event: SprintCompiled) -> CreateSprint:
     return CreateSprint(event.document, event.place, event.sources)
+
+
+def condition_set(sprint: Sprint, document: Data, until: str | None) -> list[Event]:
+    """Return the event that adds a definition's condition to the rules, if it is new."""
+    rules = sprint.knowledge.tracker.rules_at(sprint.version)
+    if until in (None, rules.loop.until):
+        return []
+    # Imported here: most definitions have no condition.
+    from ...judging.rules import check_rules
+
+    changed = replace(rules, loop=replace(rules.loop, until=until))
+    check_rules(changed, has_goal=document.get("mode") == RALPH)
+    return [changed]
 
 
 def is_same_sprint(older: object, newer: object) -> bool:

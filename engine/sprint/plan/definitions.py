@@ -37,6 +37,7 @@ ERRORS = {
     "unknown-variable": "A template uses a variable that does not exist or has no value.",
     "unknown-item": "`depends-on` names an item that is not in its collection.",
     "missing-goal": "A Ralph sprint has no `goal`.",
+    "bad-condition": "`until` is invalid, or the sprint is not a Ralph sprint.",
     "unknown-hook": "`per-iteration-hooks` names a hook that the workflow does not define.",
     "plan-too-large": "The plan would be too large to record.",
 }

@@ -13,7 +13,7 @@ from ..state.patch import diff, same
 from ..state.sprint import Sprint
 from ..state.tree import CHILDREN, Data, escape, takes_part
 from ..state.words import NOT_STARTED, PENDING
-from .create import CreateSprint, check_same_id, prepare
+from .create import CreateSprint, check_same_id, condition_set, prepare
 from .injection import injection_of
 from .insertion_points import END_OF_PHASE, END_OF_WORKFLOW
 
@@ -171,28 +171,33 @@ class TakePlan(Command, frozen=True):
     plan: Data
     place: Place | None = None
     sources: tuple[Source, ...] = ()
+    until: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
         if not sprint.exists:
-            created = CreateSprint(self.plan, self.place, self.sources)
+            created = CreateSprint(self.plan, self.place, self.sources, until=self.until)
             return created.decide(sprint, at)
         check_same_id(sprint, self.plan)
         document = prepare(self.plan, sprint_id=sprint.id)
         if has_begun(sprint):
-            return _added(sprint, document, at)
+            return _added(sprint, document, self.until, at)
+        ended = condition_set(sprint, document, self.until)
         if not diff(sprint.plan.derived_document(), document):
-            return []
+            return ended
         # The plan no longer determines the path of the state file.
-        return [SprintCompiled(document, sprint.plan.place, self.sources)]
+        return [SprintCompiled(document, sprint.plan.place, self.sources), *ended]
 
 
-def _added(sprint: Sprint, document: Data, at: str) -> list[Event]:
+def _added(sprint: Sprint, document: Data, until: str | None, at: str) -> list[Event]:
     """Return the injections of all new nodes; raise `RefusedError` for any other change."""
     if sprint.plan.last.goal is not None:
         # A goal that was set later is in no definition.
         document |= {key: sprint.plan.document[key] for key in ("mode", "goal", "ralph")}
     found = changes(sprint.plan.document, document)
+    condition = sprint.knowledge.tracker.rules_at(sprint.version).loop.until
+    if until not in (None, condition):
+        found.differs("", _changed("until", condition, until))
     if found.differences:
         count = len(found.differences)
         raise RefusedError(

@@ -93,7 +93,7 @@ def event(kind: type[Event], **known: Any) -> Event:
         dict[str, str]: {EVIL: EVIL},
         tuple[int, ...]: (1,),
         i.Weights: i.Weights(),
-        LoopRules: LoopRules(MeasureRules((EVIL,), (EVIL,), (EVIL,), (EVIL,))),
+        LoopRules: LoopRules(MeasureRules((EVIL,), (EVIL,), (EVIL,), (EVIL,)), until=EVIL),
         tuple[i.Origin, ...]: (i.Origin(EVIL, EVIL, EVIL, (EVIL,)),),
         i.Thresholds: i.Thresholds(),
         tuple[i.OwnMetric, ...]: (i.OwnMetric(EVIL, EVIL, pointer=EVIL),),

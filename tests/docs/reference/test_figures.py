@@ -25,6 +25,7 @@ and two for a process that many programs share. `--measure-build` is an option o
 --idle-timeout` and `run --fallback` are about the agents of one run. `--on-tamper`
 is an option of `run` and `rules set`, and `iteration accept` requires a reason. `status
 --short` is for shell prompts, and `status --verbose` prints the lines that 15 lines omit.
+`--until` completes a goal, which is given to `sprint create` and `run`.
 """
 SAME_MAX = 12
 """An option that means the same in more commands belongs on the page of a topic."""

@@ -128,6 +128,7 @@ CASES = [
         "workflow: main\ngoal: Win\nper-iteration-hooks:\n  lern: {enabled: true}\n",
         RALPH,
     ),
+    Case("bad-condition", "SPRINT.yaml", 5, with_settings("until: a=1")),
     Case("unused-collection", "SPRINT.yaml", 5, with_settings("  bug:\n    - prompt: x")),
     Case("unused-prompt", "main.yaml", 4, main=MAIN.replace("workflow: one", "prompt: x")),
     Case("ignored-field", "one.yaml", 6, one=with_phase("prompt: x\n    break: true")),

@@ -668,6 +668,7 @@ export interface LoopAnswer {
   rollbacks_max: number;
   selects: boolean;
   on_tamper: string;
+  until: string | null;
 }
 
 /** A run of the loop. */

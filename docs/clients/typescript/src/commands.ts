@@ -265,6 +265,7 @@ export interface CreateSprint {
   place?: Place | null;
   sources?: Source[];
   max_iterations?: number | null;
+  until?: string | null;
 }
 
 /** Decide on the open claim, or on a condition that is met, by the evidence. */
@@ -1195,6 +1196,7 @@ export interface TakePlan {
   plan: { [name: string]: unknown };
   place?: Place | null;
   sources?: Source[];
+  until?: string | null;
 }
 
 /** Queue the requests and record the learnings that an agent reported. */
