@@ -1,5 +1,6 @@
 """Measurement of a work tree: runs commands, reads reports, and returns a command."""
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -21,7 +22,11 @@ from ...sprint.state.sprint import Sprint
 from ..port import Envelope, Outcome, Service
 from .kept_reports import keep_reports
 from .snapshot import kept_files, with_snapshot
+from .start_files import ListedFiles
 
+ALTERED_MAX = 20
+_OUTPUT = re.compile(r"(^|/)(__pycache__/|\.pytest_cache/|\.coverage[^/]*$)")
+"""Matches files that test runners write and that decide nothing."""
 OUTPUT_CHARS_MAX = 4000
 """The number of characters stored from the end of a failed measurement's output."""
 
@@ -134,6 +139,7 @@ class Capturer:
 
         If a metric is both given and captured, its values must be the same.
         """
+        files = ListedFiles(self._workspace)
         measured = self._capture.measure()
         metrics = dict(measured.metrics)
         for name, value in command.metrics.items():
@@ -151,6 +157,12 @@ class Capturer:
         )
         evidence = self._evidence()
         found = replace(command, metrics=metrics, origins=origins, **evidence)
+        if not isinstance(found, measurement.CaptureBaseline) and found.runs:
+            written = {report.file for report in found.reports}
+            altered = (p for p in files.altered() if not _OUTPUT.search(p))
+            found = replace(
+                found, altered=tuple(p for p in altered if p not in written)[:ALTERED_MAX]
+            )
         # No agent worked before the first iteration.
         if measured.usage is None or isinstance(found, measurement.CaptureBaseline):
             return found

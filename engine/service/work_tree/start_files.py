@@ -100,6 +100,13 @@ class ListedFiles:
         # The contents of a nested repository, for example, are not listed.
         return False if all(one.reason == SPECIAL for one in after.left_out) else None
 
+    def altered(self) -> list[str]:
+        """Return the paths of the files that have changed or been removed since."""
+        before, after = self._before, _listing(self._workspace)
+        if before is None or after is None:
+            return []
+        return sorted(p for p, stat in before.files.items() if after.files.get(p) != stat)
+
 
 def _listing(workspace: Service, since_ms: int | None = None) -> Listing | None:
     """Return the work tree's files except ignored ones and sprintlog's; None if unknown.

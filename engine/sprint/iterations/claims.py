@@ -101,9 +101,10 @@ def claim_goal(
 def judge_claim(sprint: Sprint, number: int) -> Finding:
     """Return the finding about a claim that an iteration made.
 
-    Evidence is a measurement by sprintlog during which no existing file changed. With a
-    condition, it must meet the condition; otherwise, its commands must succeed, and its
-    tests, if it printed any, must all pass and not be fewer than the baseline's.
+    Evidence is a measurement by sprintlog. With a condition, it must meet the condition.
+    Otherwise, no existing file may change during the measurement, its commands must
+    succeed, and its tests, if it printed any, must all pass and not be fewer than the
+    baseline's.
     """
     # Imported here: most recording commands do not require exact numbers.
     from ...judging import evidence
@@ -121,11 +122,10 @@ def judge_claim(sprint: Sprint, number: int) -> Finding:
             return Finding(REFUSED, f"nothing was measured, so {rules.until} is not met")
         return Finding(UNVERIFIED, "nothing was measured")
     digests = tuple(run.output_sha256 for run in runs if run.output_sha256 is not None)
-    if last.altered:
+    if last.altered and rules.until is None:
         named = ", ".join(last.altered[:3])
         why = f"the measurement changed {named}, so it proves nothing"
-        found = UNVERIFIED if rules.until is None else REFUSED
-        return Finding(found, why, (entry.version,), digests)
+        return Finding(UNVERIFIED, why, (entry.version,), digests)
     base = tracker.baseline_at(sprint.version)
     agrees, why = evidence.agreement(last.metrics, base, runs, rules.until)
     found = {True: ACCEPTED, False: REFUSED, None: UNVERIFIED}[agrees]

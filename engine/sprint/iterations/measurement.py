@@ -117,6 +117,7 @@ class MeasureIteration(Command, frozen=True):
     tree: str | None = None
     runs: Runs = ()
     reports: Reports = ()
+    altered: tuple[str, ...] = ()
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -253,6 +254,7 @@ class EndMeasuredIteration(Command, frozen=True):
     said: SaidItems | None = None
     runs: Runs = ()
     reports: Reports = ()
+    altered: tuple[str, ...] = ()
     params: dict[str, str] = field(default_factory=dict)
     """The parameters of the iteration."""
 

@@ -230,7 +230,10 @@ def test_with_a_condition_only_the_condition_counts() -> None:
     """The condition replaces the default rule, and nothing else counts as evidence."""
     few = measured(test_count=2, tests_passed=2, code=1)
     assert isinstance(decision(few, UNTIL)[0], r.ClaimAccepted)
-    for event in (*PROVES_NOTHING, measured(test_count=0, tests_passed=0)):
+    altered = measured(altered=("out.txt",), **PASS)
+    assert isinstance(decision(altered, UNTIL)[0], r.ClaimAccepted)
+    unknown = (event for event in PROVES_NOTHING if event != PROVES_NOTHING[1])
+    for event in (*unknown, measured(test_count=0, tests_passed=0)):
         assert isinstance(decision(event, UNTIL)[0], r.ClaimRefused), event
 
 

@@ -332,6 +332,7 @@ export interface EndMeasuredIteration {
   said?: SaidItems | null;
   runs?: MeasuringRun[];
   reports?: KeptReport[];
+  altered?: string[];
   params?: { [name: string]: string };
 }
 
@@ -649,6 +650,7 @@ export interface MeasureIteration {
   tree?: string | null;
   runs?: MeasuringRun[];
   reports?: KeptReport[];
+  altered?: string[];
 }
 
 /** The commands and reports for a measurement; paths are relative to the work tree. */
