@@ -229,6 +229,7 @@ def _marks(judged: Judged, one: Judgement, off_path: set[int], *, is_told: bool)
         "baseline": one.number == judged.tracker.baseline_number != BASELINE_NUMBER,
         "discarded": one.number in off_path,
         "incomplete": one.is_incomplete,
+        one.unfit or "": one.unfit is not None,
         "score given": one.score.is_given,
         f"{short((1 - one.score.share) * 100)}% unknown": one.score.share < 1
         and not is_told,

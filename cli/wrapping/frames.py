@@ -12,11 +12,6 @@ from typing import NamedTuple
 
 from sprintlog.engine.sessions.work import work_in
 
-WITHIN = "SPRINTLOG_WITHIN"
-"""The environment variable that names the iteration to which a command belongs.
-
-It contains `run`, or the idempotency key of the `wrap` that records the iteration.
-"""
 FRAME = struct.Struct("!BI")
 """The kind of a frame and the length of its content."""
 ENDED, MISSED = 0, 3

@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any, NoReturn, Self
 
 from sprintlog.engine.adapters.processes.descriptors import (
@@ -20,12 +21,11 @@ from sprintlog.engine.adapters.processes.descriptors import (
 from sprintlog.engine.adapters.processes.keeper import become
 from sprintlog.engine.adapters.processes.signals import WaitingSignals
 from sprintlog.engine.adapters.processes.transparent import end_as, start_transparently
-from sprintlog.engine.sessions.work import CORRELATION
+from sprintlog.engine.sessions.work import CORRELATION, WITHIN
 
 from ..imports import keep_ours
 from .frames import (
     PATIENCE_SECONDS,
-    WITHIN,
     HeldCommand,
     WrapRequest,
     missed,
@@ -127,11 +127,18 @@ def _wait(sprint_id: str | None) -> int:
 
 
 def _environment(asked: WrapRequest, key: str) -> dict[str, str]:
-    within = os.environ.get(WITHIN) or key
     named = {} if asked.sprint_id is None else {"SPRINTLOG_SPRINT": asked.sprint_id}
-    actor = actor_of(asked.command)
-    work = {CORRELATION: work_of(os.environ, key)}
-    return {**os.environ, **named, **work, WITHIN: within, "SPRINTLOG_ACTOR": actor}
+    named |= {CORRELATION: work_of(os.environ, key)}
+    if not is_run(asked.command):
+        within = {WITHIN: os.environ.get(WITHIN) or key}
+        named |= {**within, "SPRINTLOG_ACTOR": actor_of(asked.command)}
+    return {**os.environ, **named}
+
+
+def is_run(command: Sequence[str]) -> bool:
+    """Return whether a command is `sprintlog run`, which starts agents itself."""
+    words = [os.path.basename(word) for word in command[:4]]
+    return ("sprintlog", "run") in pairwise(words)
 
 
 def actor_of(command: Sequence[str]) -> str:

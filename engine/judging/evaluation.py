@@ -24,6 +24,7 @@ from .tracker import BASELINE_NUMBER, Best, TrackedIteration, Tracker
 WINDOW = 5
 """The number of iterations that are compared."""
 MESSAGE = "Infinite loop detected: metrics cycling"
+REPORTED = "reported by the agent"
 
 
 class Loop(NamedTuple):
@@ -137,6 +138,8 @@ class Judgement(NamedTuple):
     loop: Loop | None = None
     is_changed: bool = False
     """Whether the iteration changed its tests or measure, and nobody accepted this."""
+    unfit: str | None = None
+    """Why the iteration is never the best, selected or rolled back to."""
 
 
 class BestScored(NamedTuple):
@@ -163,7 +166,8 @@ class _Measured(NamedTuple):
     def judged(self, **more: Any) -> Judgement:
         """Return the judgement of this measurement, with the given fields added."""
         entry, known = self.entry, (self.at, self.metrics, self.figures, self.score)
-        return Judgement(entry.number, entry.version, *known, **more)
+        unfit = REPORTED if entry.is_reported else None
+        return Judgement(entry.number, entry.version, *known, **more, unfit=unfit)
 
 
 class Judge:
@@ -263,7 +267,9 @@ class Judge:
 
     def _entry(self, number: int) -> TrackedIteration | None:
         if number == BASELINE_NUMBER and self._tracker.baseline is not None:
-            return TrackedIteration(number, self._tracker.baseline_version, None, False)
+            is_reported = self._tracker.known_baseline is None
+            at = self._tracker.baseline_version
+            return TrackedIteration(number, at, None, False, is_reported=is_reported)
         return self._entries.get(number) or self._tracker.entry(number)
 
     def _measured(self, number: int) -> _Measured:
@@ -323,7 +329,7 @@ def _judged_anew(
         if entry.number == without:
             continue
         lacks_some, better = after(best, entry.number, score_of(entry), entry.version)
-        best = best if entry.number in marked else better
+        best = best if entry.number in marked or entry.is_reported else better
         if lacks_some != entry.is_incomplete:
             (incomplete if lacks_some else complete).append(entry.number)
     anew = None if best is None else events.BestAnew(**asdict(best))

@@ -8,6 +8,7 @@ from .loop_rules import LoopRules
 from .loop_rules import OwnMetric as OwnMetric
 from .loop_rules import Thresholds as Thresholds
 from .loop_rules import Weights as Weights
+from .parts import BY_AGENT as BY_AGENT
 from .parts import ChangedInstrument as ChangedInstrument
 from .parts import KeptReport as KeptReport
 from .parts import MeasuringRun as MeasuringRun

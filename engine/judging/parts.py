@@ -23,6 +23,10 @@ class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
     """The number of reports that match the pattern."""
 
 
+BY_AGENT = Origin("agent", "agent")
+"""The origin of a measurement that an agent recorded, which is no evidence of its work."""
+
+
 class MeasuringRun(msgspec.Struct, frozen=True, omit_defaults=True):
     """A command that was run as part of a measurement."""
 

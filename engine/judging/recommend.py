@@ -77,7 +77,7 @@ def is_as_good(judged: Judgement, best: Scored) -> bool:
     The scores are compared on the components that both iterations have.
     """
     pair = compared(judged.score, best.score)
-    if pair is None or judged.is_changed or not_verified(judged.figures) is not None:
+    if pair is None or judged.unfit or not_verified(judged.figures) is not None:
         return False
     mine, its = pair
     return rounded(mine, SCORE_PLACES) >= rounded(its, SCORE_PLACES)

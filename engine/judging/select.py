@@ -89,6 +89,8 @@ class Selection(NamedTuple):
 def refusal(judged: Judgement, rules: RulesSet) -> str | None:
     """Return why an iteration cannot be selected; None if it can."""
     value = judged.score.value
+    if judged.unfit is not None:
+        return f"it was {judged.unfit}"
     if value is None:
         return "it has no score"
     limit = exact(rules.thresholds.acceptance)
@@ -137,7 +139,7 @@ def select(
             chosen = one
     if chosen is None and best is not None:
         chosen = by_number[best.number]
-    if baseline is not None and baseline.score.value is not None:
+    if baseline is not None and baseline.score.value is not None and not baseline.unfit:
         by_number[BASELINE_NUMBER] = baseline
         if not has_floor:
             is_floor = False

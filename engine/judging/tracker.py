@@ -6,7 +6,7 @@ back.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, TypeVar
 
@@ -31,7 +31,7 @@ _ENTRY = Struct("<IQIBh")
 """The packed number, version, previous iteration plus 1, flags, and score."""
 _NUMBER = Struct("<I")
 _FRACTION = r"-?[0-9]{1,400}(?:/[1-9][0-9]{0,400})?"
-_INCOMPLETE, _VERIFIED, _SCORED = 1, 2, 4
+_INCOMPLETE, _VERIFIED, _SCORED, _REPORTED = 1, 2, 4, 8
 UNKEPT = -(2**15)
 """The mark for a score that is too large to store here; the event contains it."""
 
@@ -48,6 +48,8 @@ class TrackedIteration(msgspec.Struct, frozen=True):
     """Whether the iteration's tests pass, according to `not_verified`."""
     hundredths: int | None = None
     """The score in hundredths, rounded as in reports; None if there is no score."""
+    is_reported: bool = False
+    """Whether an agent recorded the measurement."""
 
 
 class Tracker(msgspec.Struct, omit_defaults=True):
@@ -111,8 +113,9 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         return list(self.newest_first())[::-1]
 
     def has_measured(self, number: int) -> bool:
-        """Return whether an iteration was measured."""
-        return self.entry(number) is not None
+        """Return whether an iteration was measured other than by an agent."""
+        entry = self.entry(number)
+        return entry is not None and not entry.is_reported
 
     def newest_first(self) -> Iterator[TrackedIteration]:
         """Yield every measured iteration, newest first."""
@@ -134,7 +137,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         built_on = 0 if entry.previous is None else entry.previous + 1
         flags = _INCOMPLETE * entry.is_incomplete | _VERIFIED * entry.is_verified
         score = entry.hundredths
-        flags |= _SCORED * (score is not None)
+        flags |= _SCORED * (score is not None) | _REPORTED * entry.is_reported
         self.ledger += _ENTRY.pack(entry.number, entry.version, built_on, flags, score or 0)
 
     def entry(self, number: int) -> TrackedIteration | None:
@@ -150,22 +153,35 @@ class Tracker(msgspec.Struct, omit_defaults=True):
 
     def _at(self, place: int) -> TrackedIteration:
         number, version, built_on, flags, score = _ENTRY.unpack_from(self.ledger, place)
-        return TrackedIteration(
-            number,
-            version,
-            built_on - 1 if built_on else None,
-            bool(flags & _INCOMPLETE),
-            bool(flags & _VERIFIED),
-            score if flags & _SCORED else None,
-        )
+        previous = built_on - 1 if built_on else None
+        marks = bool(flags & _INCOMPLETE), bool(flags & _VERIFIED)
+        scored = score if flags & _SCORED else None, bool(flags & _REPORTED)
+        return TrackedIteration(number, version, previous, *marks, *scored)
+
+    @property
+    def known_baseline(self) -> f.BaselineCaptured | None:
+        """Return the baseline, unless an agent reported it; None if there is none."""
+        base = self.baseline
+        return None if base is None or f.BY_AGENT in base.origins else base
+
+    @property
+    def reported(self) -> set[int]:
+        """Return the iterations that only an agent measured."""
+        entries = _ENTRY.iter_unpack(self.ledger)
+        return {number for number, _, _, flags, _ in entries if flags & _REPORTED}
+
+    @property
+    def lacks_baseline(self) -> bool:
+        """Return whether nothing was measured but by agents."""
+        return self.known_baseline is None and self.reported == {*self.numbers()}
 
     def baseline_at(self, version: int) -> f.Metrics | None:
         """Return the metrics with which an event at this version is compared."""
         replaced = (new.metrics for at, new in reversed(self.baselines) if at <= version)
         if (metrics := next(replaced, None)) is not None:
             return metrics
-        is_there = self.baseline is not None and self.baseline_version <= version
-        return self.baseline.metrics if self.baseline and is_there else None
+        base = self.known_baseline
+        return base.metrics if base and self.baseline_version <= version else None
 
     @property
     def baseline_number(self) -> int | None:
@@ -190,13 +206,17 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         marked = dict.fromkeys(event.complete, False) | dict.fromkeys(
             event.incomplete, True
         )
-        kept = [one for one in self.measured if one.number != without]
+        self.drop(without, marked)
+        self.best = _kept(self, event.best)
+
+    def drop(self, number: int, marked: Mapping[int, bool]) -> None:
+        """Drop a measurement, and update the incomplete flags of the others."""
+        kept = [one for one in self.measured if one.number != number]
         self.ledger = bytearray()
         for one in kept:
             is_incomplete = marked.get(one.number, one.is_incomplete)
             self.keep(msgspec.structs.replace(one, is_incomplete=is_incomplete))
         self.highest = max((one.number for one in kept), default=0)
-        self.best = _kept(self, event.best)
 
     def rules_at(self, version: int) -> f.RulesSet:
         """Return the rules that apply at a version."""
@@ -217,7 +237,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
 
 def _take_baseline(tracker: Tracker, event: f.BaselineCaptured, version: int) -> None:
     # A measured iteration is never replaced by an import.
-    if tracker.baseline is None:
+    if tracker.known_baseline is None:
         tracker.baseline = without_evidence(event)
         tracker.baseline_version = version
 
@@ -227,27 +247,29 @@ def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -
     from .best import after
     from .metrics import not_verified
 
-    if not 0 < event.number <= NUMBER_MAX or tracker.entry(event.number):
+    if not 0 < event.number <= NUMBER_MAX or tracker.has_measured(event.number):
         return
-    if tracker.last is not None and tracker.last.metrics != event.metrics:
-        tracker.unchanged = 0
-    tracker.last = without_evidence(event)
-    tracker.last_runs = tuple(msgspec.structs.replace(r, output="") for r in event.runs)
-    tracker.highest = max(tracker.highest, event.number)
-    tracker.unmeasured = 0
+    if tracker.entry(event.number) is not None:
+        tracker.drop(event.number, {})
     now, found = tracker.scored(event.metrics, version, event.score)
     is_incomplete, best = after(tracker.best, event.number, found, version)
-    if event.number not in tracker.changed:
-        tracker.best = best
-    built_on = event.previous
-    if built_on is not None and not 0 <= built_on <= NUMBER_MAX:
-        built_on = None
-    is_verified = not_verified(now) is None
-    tracker.keep(
-        TrackedIteration(
-            event.number, version, built_on, is_incomplete, is_verified, _hundredths(found)
-        )
-    )
+    if not (is_reported := f.BY_AGENT in event.origins):
+        _take_last(tracker, event)
+        if event.number not in tracker.changed:
+            tracker.best = best
+    tracker.highest = max(tracker.highest, event.number)
+    built_on = event.previous if event.previous in range(NUMBER_MAX + 1) else None
+    is_verified = not is_reported and not_verified(now) is None
+    flags = is_incomplete, is_verified, _hundredths(found), is_reported
+    tracker.keep(TrackedIteration(event.number, version, built_on, *flags))
+
+
+def _take_last(tracker: Tracker, event: f.IterationMeasured) -> None:
+    """Apply a measurement that was not made by an agent."""
+    if tracker.last is not None and tracker.last.metrics != event.metrics:
+        tracker.unchanged = 0
+    tracker.last, tracker.unmeasured = without_evidence(event), 0
+    tracker.last_runs = tuple(msgspec.structs.replace(r, output="") for r in event.runs)
 
 
 def _hundredths(found: "Score") -> int | None:

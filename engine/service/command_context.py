@@ -12,11 +12,14 @@ from ..log.event import Kind
 from ..log.port import Log
 from ..sprint.events import EditAdopted, GateStarted, GoalCompleted, SprintCompleted
 from ..sprint.iterations.decisions import check_retraction
+from ..sprint.iterations.goal import CompleteGoal
 from ..sprint.iterations.rollback import rollback_to_undo
+from ..sprint.state.completion import AGENT
 from ..sprint.state.effective_history import effective_ranges, turned_by
 from ..sprint.state.sprint import Sprint
+from .agent_sessions.at_work import is_agents
 from .lost_runs import lost_run
-from .port import Service
+from .port import Envelope, Service
 from .state_file_owner import check_loop
 from .streams.catalogue import CODEC, sprint_stream
 from .streams.evaluation import evaluate
@@ -32,10 +35,16 @@ EVENTS_LOOKED_AT = 64
 """The number of latest events searched first; each further search doubles it."""
 
 
-def completed(service: Service, state: Any, command: CommandT) -> CommandT:
+def completed(
+    service: Service, state: Any, command: CommandT, envelope: Envelope
+) -> CommandT:
     """Return a command with the facts that it requires, if it `needs_context`."""
     if not command.needs_context:
         return command
+    if isinstance(command, CompleteGoal):
+        # Only raised: an agent cannot claim a goal in the name of a person.
+        given = AGENT if is_agents(service, envelope) else command.source
+        return cast(CommandT, replace(command, source=given))
     return cast(CommandT, _COMPLETE[command.name()](service, state, command))
 
 

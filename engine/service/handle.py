@@ -118,7 +118,7 @@ def _decide(
         for check in middlewares.before:
             check(action)
         if isinstance(decide, Command):
-            command = in_context(action.service, action.state, decide)
+            command = in_context(action.service, action.state, decide, action.envelope)
             events = decided(command, action.state, action.at)
         else:
             events = decide(action.state, action.at)
@@ -133,14 +133,16 @@ def _decide(
         raise
 
 
-def in_context(service: Service, state: Any, command: CommandT) -> CommandT:
+def in_context(
+    service: Service, state: Any, command: CommandT, envelope: Envelope | None = None
+) -> CommandT:
     """Return a command with the facts that it requires from outside its stream."""
     if not command.needs_context:
         return command
     # Imported here: few commands require it.
     from .command_context import completed
 
-    return completed(service, state, command)
+    return completed(service, state, command, envelope or {})
 
 
 def _masked_envelope(envelope: Envelope) -> Envelope:

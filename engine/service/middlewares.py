@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from .. import hashes
 from ..errors import RefusedError
-from ..judging.events import REFUSE, RulesSet
+from ..judging.events import BY_AGENT, REFUSE, BaselineCaptured, IterationMeasured, RulesSet
 from ..log.event import Event, Kind
 from ..sprint import events as f
 from ..sprint.state import transitions
@@ -282,6 +282,21 @@ def note_overlapping(action: Handling[Sprint], events: list[Event]) -> list[Even
     ]
 
 
+def mark_reported(action: Handling[Sprint], events: list[Event]) -> list[Event]:
+    """Mark the measurements that an agent records."""
+    # Imported here: few events are measurements.
+    from .agent_sessions.at_work import is_agents
+
+    if not is_agents(action.service, action.envelope):
+        return events
+    return [
+        replace(event, origins=(*event.origins, BY_AGENT))
+        if isinstance(event, BaselineCaptured | IterationMeasured)
+        else event
+        for event in events
+    ]
+
+
 def open_journal(action: "Handling[Journal]", events: list[Event]) -> list[Event]:
     """Open the journal in this work tree before its first event."""
     # Imported here and below: recording to a sprint does not require it.
@@ -317,6 +332,7 @@ ON_SPRINTS: Middlewares[Sprint] = Middlewares(
     before=(finish_restores, refuse_edits, record_lost_run),
     after=(
         (frozenset({f.GateStarted}), check_worktree),
+        (frozenset({BaselineCaptured, IterationMeasured}), mark_reported),
         (None, return_requests),
         (None, check_moment),
         (frozenset({f.SprintStarted}), take_over),

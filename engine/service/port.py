@@ -55,9 +55,13 @@ class Refreshed(msgspec.Struct, frozen=True):
 
 
 class Envelope(TypedDict, total=False):
-    """The metadata of an action's events, and the conditions for recording them."""
+    """The metadata of an action's events, and the conditions for recording them.
+
+    `is_loop` states that `run` records, which a person may have started as any actor.
+    """
 
     actor: str
+    is_loop: bool
     at: str | None
     key: str | None
     key_digest: bytes | None

@@ -8,6 +8,11 @@ from collections.abc import Mapping
 
 CORRELATION = "SPRINTLOG_CORRELATION"
 """The variable that contains the unit of work."""
+WITHIN = "SPRINTLOG_WITHIN"
+"""The variable that names the iteration to which a command belongs.
+
+It contains `run`, or the idempotency key of the `wrap` that records the iteration.
+"""
 _NAME_CHARS_MAX = 128
 
 

@@ -200,6 +200,8 @@ def _remarks(facts: SprintFacts, one: JudgedIteration) -> object:
         said.append("discarded")
     if one.is_incomplete is True:
         said.append("incomplete")
+    if known(one.unfit):
+        said.append(str(one.unfit))
     for field, word in (("failed", "not measured"), ("retracted", "retracted")):
         if known(value := getattr(one, field)):
             why = value.get("error", "") if isinstance(value, dict) else value

@@ -259,9 +259,12 @@ def _notes(
             said.setdefault(one.number, why)
     said |= {number: in_few_words(one) for number, one in failures.items()}
     notes = {}
-    for number in sorted({*seen, *said, *off_path, *([best.number] if best else [])}):
+    unfit = {one.number: one.unfit for one in judged.all() if one.unfit}
+    shown = {*seen, *said, *off_path, *unfit, *([best.number] if best else [])}
+    for number in sorted(shown):
         words = ["best"] if best is not None and best.number == number else []
         words += ["discarded"] if number in off_path else []
+        words += [unfit[number]] if number in unfit else []
         words += reports.notes_of(seen.get(number, ()))
         left = room - sum(len(word) + 2 for word in words)
         text = said.get(number, "").strip().partition("\n")[0]

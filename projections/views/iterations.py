@@ -53,6 +53,7 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     measured_share: float | UnsetType = UNSET
     dimensions: dict[str, ScorePart] | UnsetType = UNSET
     is_incomplete: bool | UnsetType = UNSET
+    unfit: str | UnsetType = UNSET
     is_best: bool | UnsetType = UNSET
     is_on_path: bool | UnsetType = UNSET
     metrics: Figures | UnsetType = UNSET
@@ -189,6 +190,7 @@ def judgement(
         previous=one.previous,
         reasons=one.reasons,
         is_incomplete=one.is_incomplete,
+        unfit=one.unfit or UNSET,
         is_best=best is not None and best.number == one.number,
         is_on_path=one.number not in off_path,
         metrics=known_figures(named(one.metrics)),
@@ -286,13 +288,8 @@ def with_description(one: JudgedIteration, said: Description | None) -> JudgedIt
     """Return an iteration, adding its description."""
     if said is None:
         return one
-    return replace(
-        one,
-        params=said.params or UNSET,
-        notes=said.notes or UNSET,
-        tags=said.tags or UNSET,
-        git=said.git or UNSET,
-    )
+    named = ("params", "notes", "tags", "git")
+    return replace(one, **{name: getattr(said, name) or UNSET for name in named})
 
 
 def advice(given: Recommendation) -> Advice:

@@ -6,8 +6,9 @@ of its machine.
 
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import suppress
+from itertools import islice
 from math import inf
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,7 @@ VARIABLE = "SPRINTLOG_HOST"
 CHARS_MAX = 64
 _PROC = Path("/proc")
 ABOVE_MAX = 12
-"""The maximum number of ancestors of this process that are searched."""
+"""The maximum number of ancestors that are searched by name."""
 
 
 class Process(NamedTuple):
@@ -69,17 +70,21 @@ def process(pid: int | None = None) -> Process:
 
 def ancestor(names: Collection[str]) -> Process | None:
     """Return the nearest ancestor process that has one of these names, or None."""
+    named = (pid for pid, name in islice(ancestors(), ABOVE_MAX) if name in names)
+    return next(map(process, named), None)
+
+
+def ancestors() -> Iterator[tuple[int, str]]:
+    """Yield the id and name of each ancestor of this process; none without /proc."""
     pid = os.getppid()
-    for _ in range(ABOVE_MAX):
+    while pid:
         try:
-            text = (_PROC / str(pid) / "stat").read_text()
-        except (OSError, UnicodeDecodeError):
-            return None
-        name, _, fields = text.partition("(")[2].rpartition(")")
-        if name in names:
-            return process(pid)
+            stat = (_PROC / str(pid) / "stat").read_bytes()
+        except OSError:
+            return
+        name, _, fields = stat.partition(b"(")[2].rpartition(b")")
+        yield pid, name.decode(errors="replace")
         pid = int(fields.split()[1])
-    return None
 
 
 def is_alive(known: Process) -> bool:

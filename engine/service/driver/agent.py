@@ -21,7 +21,7 @@ from ...adapters.processes.signals import Signals
 from ...adapters.zones import moment_at
 from ...judging.loop_rules import MeasureRules
 from ...masking import cut
-from ...sessions.work import CORRELATION, work_in
+from ...sessions.work import CORRELATION, WITHIN, work_in
 from ...sprint.agent.actions import Action, Notice
 from ...sprint.answers.items import SaidItems
 from ...sprint.answers.verdict import Verdict, judge, said_beside
@@ -168,7 +168,7 @@ class Driver:
             "SPRINTLOG_ACTOR": actor,
             CORRELATION: self.correlation,
             # A nested `wrap` belongs to the iteration that is recorded here.
-            "SPRINTLOG_WITHIN": "run",
+            WITHIN: "run",
         }
 
     def ask(
@@ -283,6 +283,7 @@ class Driver:
         """Return the metadata shared by all events that this loop records."""
         return {
             "actor": self.means.actor,
+            "is_loop": True,
             "masks": self.means.masks,
             "correlation_id": self.correlation,
         }

@@ -147,7 +147,7 @@ def in_place(
             )
 
             def decide(sprint: Sprint, at: str) -> list[Event]:
-                back = roll_back and completed(workspace, sprint, roll_back)
+                back = roll_back and completed(workspace, sprint, roll_back, envelope)
                 if not is_worth_it:
                     return decided(back, sprint, at) if back else []
                 number = sprint.plan.iteration

@@ -14,6 +14,7 @@ from ..iterations.loop import EndIteration
 from ..phases import leaves
 from ..phases.lifecycle import BlockSprint, NeedHuman
 from ..queue.returns import events_from_items
+from ..state.completion import AGENT
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists, find_node
 from ..state.tree import gate_is_open
@@ -70,7 +71,7 @@ def _of_goal(said: ReportWork) -> Command:
         case "started":
             return StartTurn()
         case "done":
-            return CompleteGoal(summary or None)
+            return CompleteGoal(summary or None, AGENT)
         case "continue":
             return EndIteration(summary=summary or None)
         case "failed":

@@ -117,7 +117,8 @@ def judge_claim(sprint: Sprint, number: int) -> Finding:
         why = f"iteration {number} could not be measured: {tracker.failed.error}"
         return Finding(REFUSED, why, (tracker.failed_at,))
     last, runs, entry = tracker.last, tracker.last_runs, tracker.entry(number)
-    if last is None or last.number != number or entry is None or not runs:
+    is_own = entry is not None and entry.is_reported
+    if last is None or last.number != number or entry is None or is_own or not runs:
         if rules.until is not None:
             return Finding(REFUSED, f"nothing was measured, so {rules.until} is not met")
         return Finding(UNVERIFIED, "nothing was measured")

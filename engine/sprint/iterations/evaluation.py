@@ -118,7 +118,7 @@ class Judged(LoopHistory):
         """Return the target iteration of a rollback to the best iteration, or None."""
         target = self._target(self.tracker.highest)
         if target is None and self.tracker.best is not None:
-            target = max(measurement.measured_on_path(self.sprint), default=None)
+            target = max(self._fit_on_path(), default=None)
         return target
 
     def recommendation(self) -> recommend.Recommendation:
@@ -187,9 +187,15 @@ class Judged(LoopHistory):
             return BASELINE_NUMBER
         return target
 
+    def _fit_on_path(self) -> list[int]:
+        """Return the measured iterations that a rollback may go back to, in order."""
+        left_out = self.tracker.reported.union(self.tracker.changed)
+        on_path = measurement.measured_on_path(self.sprint)
+        return [number for number in on_path if number not in left_out]
+
     def _target(self, number: int) -> int | None:
         """Return the rollback target for an iteration, or None."""
-        on_path = measurement.measured_on_path(self.sprint)
+        on_path = self._fit_on_path()
         best, rules = self.best_in_force(), self.rules
         tracker = self.tracker
         known = (tracker.baseline_version, len(tracker.baselines), len(tracker.retracted))

@@ -72,7 +72,7 @@ class Baseline(NamedTuple):
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
         """Return the events that record this fact; empty if anything was ever measured."""
         tracker = sprint.knowledge.tracker
-        if tracker.baseline is not None or tracker.highest:
+        if not tracker.lacks_baseline:
             return []
         return m.CaptureBaseline(self.metrics).decide(sprint, self.at or "")
 

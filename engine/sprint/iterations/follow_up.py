@@ -212,7 +212,7 @@ def _is_over(plan: Plan) -> bool:
 def _lacks_baseline(sprint: Sprint) -> bool:
     """Return whether the baseline must be measured before the first iteration is judged."""
     tracker = sprint.knowledge.tracker
-    if sprint.plan.status != IN_PROGRESS or tracker.baseline or tracker.highest:
+    if sprint.plan.status != IN_PROGRESS or not tracker.lacks_baseline:
         return False
     since = _since(tracker)
     _, begun = next(newest_first(sprint.knowledge.starts), (0, 0))
@@ -223,7 +223,7 @@ def _lacks_baseline(sprint: Sprint) -> bool:
 def _is_to_be_measured(sprint: Sprint) -> bool:
     """Return whether the last effective iteration has ended but was not measured."""
     tracker, number = sprint.knowledge.tracker, sprint.plan.iteration
-    if not number or tracker.entry(number) is not None:
+    if not number or tracker.has_measured(number):
         return False
     if tracker.failed is not None and tracker.failed.number == number:
         return False

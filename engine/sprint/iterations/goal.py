@@ -51,8 +51,11 @@ class CompleteGoal(Command, frozen=True):
     repeat it.
     """
 
+    needs_context = True
+
     summary: str | None = None
     source: str = PERSON
+    """`person` or `agent`; the command's handler detects an agent."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

@@ -94,7 +94,7 @@ class CaptureBaseline(Command, frozen=True):
         _check_any(event.metrics)
         if tracker.baseline == without_evidence(event):
             return []
-        if tracker.baseline is not None or tracker.highest:
+        if not tracker.lacks_baseline:
             done = "the baseline" if tracker.baseline else f"iteration {tracker.highest}"
             raise RefusedError(
                 f"the baseline cannot be captured: {done} is already measured",
@@ -189,7 +189,11 @@ def unmeasured_iteration(sprint: Sprint) -> int | None:
     nothing was ever measured, no measurement is missing.
     """
     tracker, number = sprint.knowledge.tracker, current_iteration(sprint)
-    if number is None or tracker.entry(number) is not None:
+    if number is None or tracker.has_measured(number):
+        return None
+    # Without a rule, advice on an agent's own figures is all that a loop can have.
+    by_rule = tracker.rules_at(sprint.version).loop.measure is not None
+    if tracker.entry(number) is not None and not by_rule:
         return None
     if tracker.failed is not None and tracker.failed.number == number:
         return number
@@ -318,7 +322,7 @@ def _begun(sprint: Sprint, number: int | None) -> tuple[int, int]:
 
 
 def _check_unmeasured(knowledge: Knowledge, number: int) -> None:
-    if knowledge.tracker.entry(number) is not None:
+    if knowledge.tracker.has_measured(number):
         raise RefusedError(
             f"iteration {number} is already measured, and a measurement never changes",
             hint="use `sprintlog iteration start` to start the next one, or `sprintlog "

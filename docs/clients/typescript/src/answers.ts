@@ -569,6 +569,7 @@ export interface JudgedIteration {
   measured_share?: number;
   dimensions?: { [name: string]: ScorePart };
   is_incomplete?: boolean;
+  unfit?: string;
   is_best?: boolean;
   is_on_path?: boolean;
   metrics?: { [name: string]: number | string };
