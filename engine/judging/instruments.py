@@ -1,0 +1,319 @@
+"""The files that decide on measurements, and the changes that weaken them.
+
+These are tests, the configuration of test runners, and measuring scripts. Tests may be
+added, renamed and moved; an existing test may not change. All contents may be hostile.
+"""
+
+import json
+import posixpath
+import re
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from configparser import ConfigParser, Error
+from typing import Any
+
+from .parts import ChangedInstrument
+from .test_files import ASSERTION, GLOBAL_HOOK, HOOK, ONLY, SKIP, Block, blocks, has_tests
+
+TEXT_MAX = 2 * 1024 * 1024
+"""The size in bytes of all changed files above which the rest is compared as a whole."""
+_WHOLE = re.compile(
+    r"(?:.*/)?(?:(?:conftest|sitecustomize|usercustomize|noxfile)\.py|\.?pytest\.(?:ini|toml)"
+    r"|\.coveragerc|(?:jest|vitest|karma|playwright|cypress|ava|nyc)\.(?:config|workspace"
+    r"|conf)[^/]*|(?:(?:jest|vitest|tests?|mocha)[._-]?setup|setup[._-]?(?:Tests|jest|vitest"
+    r"))\.[cm]?[jt]sx?|\.(?:mocha|nyc|c8)rc(?:\.\w+)?|\.rspec|\.simplecov|(?:spec|rails|test)"
+    r"_helper\.rb|phpunit[^/]*\.xml(?:\.dist)?|junit-platform\.properties|Rakefile"
+    r"|Taskfile\.ya?ml|\.?nextest\.toml|\.cargo/config(?:\.toml)?|tests/bootstrap\.php"
+    r"|sprintlog\.toml)"
+)
+"""Files of which every change counts, and so does their creation."""
+_SNAPSHOT = re.compile(r"(?:.*/)?__snapshots__/.*|.*\.(?:snap|golden|ambr)")
+"""Expected results that test runners write; only changes of existing lines count."""
+_TESTING = re.compile(r"test|spec|check|cover|^(?:pre|post)", re.IGNORECASE)
+_TABLES = re.compile(
+    r"tool\.(?:pytest|coverage|tox|hatch\.envs|poe|pdm\.scripts|taskipy)|test$"
+    r"|project\.entry-points\.pytest|profile\.test|lib\.(?:test|doctest|harness)|bin$"
+)
+_SECTIONS = re.compile(r"tool:pytest|pytest|coverage:|testenv|tox|unittest|aliases")
+_BLOCK = re.compile(
+    r"\s*(?:tasks\.(?:named|withType)\W.*[tT]est|tasks\.\w*[tT]est|\w*[tT]est\b|tests?\s*:"
+    r"|jacoco|kover|withType\W*Test|<plugin>)"
+)
+_RUNNERS = re.compile(r"surefire|failsafe|jacoco|skipTests|skipITs|maven\.test|testFailure")
+_SCRIPT = re.compile(r".*\.(?:(?:ba|z|fi)?sh|py|[cm]?[jt]s|rb|pl|php|lua|ps1|awk|exs?)")
+_INTERPRETER = re.compile(
+    r"(?:ba|z|da|k)?sh|python[\d.]*|node|deno|bun|ruby|perl|php|source|\."
+)
+_ASSIGNED = re.compile(r"\w+=")
+
+
+def scripts_in(commands: Iterable[str]) -> frozenset[str]:
+    """Return the paths from the root that may be scripts in measuring commands."""
+    found = set()
+    for part in (x for line in commands for x in re.split(r"[;&|()\n]+", line)):
+        words = [
+            w for w in re.split(r"[\s\"'`$<>{}]+", part) if w and not _ASSIGNED.match(w)
+        ]
+        for before, word in zip(["", *words], words, strict=False):
+            if before == "-m":
+                name = word.replace(".", "/")
+                found |= {f"{name}.py", f"{name}/__main__.py"}
+            is_run = not before or _INTERPRETER.fullmatch(posixpath.basename(before))
+            if is_run or _SCRIPT.fullmatch(word):
+                found.add(posixpath.normpath(word))
+    return frozenset(path for path in found if not path.startswith(("/", "..")))
+
+
+def words_in(commands: Iterable[str]) -> frozenset[str]:
+    """Return the words of measuring commands, such as the names of targets."""
+    return frozenset(re.findall(r"[\w:.-]+", "\n".join(commands)))
+
+
+def is_instrument(path: str, scripts: Collection[str] = ()) -> bool:
+    """Return whether a file decides on measurements."""
+    if _WHOLE.fullmatch(path) or _SNAPSHOT.fullmatch(path) or path in scripts:
+        return True
+    return _reader_of(path) is not None or has_tests(path)
+
+
+def compare(
+    accepted: Mapping[str, bytes], current: Mapping[str, bytes], words: Collection[str] = ()
+) -> list[ChangedInstrument]:
+    """Return the files that changed in a way that may weaken them, with counts.
+
+    Files that are equal in both mappings may be omitted from both. `words` are those of the
+    measuring commands.
+    """
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    old: list[Block] = []
+    new: list[Block] = []
+    room = TEXT_MAX
+    names: dict[str, frozenset[str]] = {}
+    for path in sorted(accepted.keys() | current.keys()):
+        before, after = accepted.get(path), current.get(path)
+        if before == after:
+            continue
+        pair = [(x or b"").decode(errors="replace") for x in (before, after)]
+        room -= sum(map(len, pair))
+        is_large = room < 0
+        if _SNAPSHOT.fullmatch(path) and not is_large:
+            old += _lines_of(path, pair[0])
+            new += _lines_of(path, pair[1])
+            names[path] = frozenset()
+        elif (reader := _reader_of(path)) is not None and not is_large:
+            a, b = (reader(text, words) for text in pair)
+            counts[path]["keys"] = sum(a.get(n) != b.get(n) for n in a.keys() | b.keys())
+        elif has_tests(path) and not _WHOLE.fullmatch(path) and not is_large:
+            old += blocks(path, pair[0], is_run=path in words)
+            new += blocks(path, pair[1], is_run=path in words)
+            if before is not None:
+                names[path] = frozenset(re.findall(r"\w+", pair[0]))
+        elif before is not None or _WHOLE.fullmatch(path):
+            a_lines, b_lines = (Counter(text.splitlines()) for text in pair)
+            counts[path]["lines"] = max(_more(a_lines, b_lines), _more(b_lines, a_lines), 1)
+    _count_blocks(*_unmatched(old, new), names, counts)
+    return [ChangedInstrument(path, **+one) for path, one in sorted(counts.items()) if +one]
+
+
+def _lines_of(path: str, text: str) -> Iterator[Block]:
+    """Yield the lines of expected results, which may be added and moved."""
+    lines = (line for line in text.splitlines() if line.strip() and line[:8] != "exports[")
+    return (Block(path, (line,), (line,), is_definition=True) for line in lines)
+
+
+def _more(one: Counter[str], other: Counter[str]) -> int:
+    return (one - other).total()
+
+
+def _unmatched(old: list[Block], new: list[Block]) -> tuple[list[Block], list[Block]]:
+    """Return the blocks without an equal one on the other side, preferably in its file."""
+    for of_file in (True, False):
+        keys = [[(x.path if of_file else "", x.key) for x in side] for side in (old, new)]
+        common = Counter(keys[0]) & Counter(keys[1])
+        old, new = (
+            [x for x, key in zip(side, own, strict=True) if not _taken(left, key)]
+            for side, own, left in zip((old, new), keys, (+common, +common), strict=True)
+        )
+    return old, new
+
+
+def _taken(left: Counter[Any], key: object) -> bool:
+    left[key] -= 1
+    return left[key] >= 0
+
+
+def _count_blocks(
+    old: list[Block],
+    new: list[Block],
+    names: Mapping[str, frozenset[str]],
+    counts: Mapping[str, Counter[str]],
+) -> None:
+    """Count the changes of tests and of other parts; `names` are the accepted ones."""
+    by_name: dict[tuple[str, str], list[Block]] = defaultdict(list)
+    for one in new:
+        for path in (one.path, "") if one.is_test else ():
+            by_name[path, one.name].append(one)
+    paired: set[int] = set()
+    for one in (one for one in old if one.is_test):
+        other = None
+        for named in (by_name[one.path, one.name], by_name["", one.name]):
+            while named and other is None:
+                found = named.pop()
+                other = None if id(found) in paired else found
+        counts[one.path]["removed" if other is None else "changed"] += 1
+        if other is not None:
+            paired.add(id(other))
+            _count_lines(counts[one.path], Counter(one.key), Counter(other.key))
+    parts: dict[str, list[Counter[str]]] = defaultdict(lambda: [Counter(), Counter()])
+    for one in (one for one in old if not one.is_test):
+        parts[one.path][0].update(one.lines)
+    for one in (one for one in new if id(one) not in paired):
+        text, accepted = "\n".join((*one.key, *one.lines)), names.get(one.path)
+        is_known = accepted is not None and one.name in accepted
+        if ONLY.search(text) and not one.path.endswith(".py"):
+            counts[one.path]["skips"] += 1
+        if one.is_test:
+            # In most languages, a second test of the same name replaces the first.
+            counts[one.path]["changed"] += is_known
+        elif GLOBAL_HOOK.search(text) or (
+            accepted is not None
+            and (
+                is_known or not one.is_definition or HOOK.search(text) or SKIP.search(text)
+            )
+        ):
+            parts[one.path][1].update(one.lines)
+    for path, (gone, added) in parts.items():
+        counts[path]["lines"] += max(_more(gone, added), _more(added, gone))
+        _count_lines(counts[path], gone, added)
+
+
+def _count_lines(count: Counter[str], old: Counter[str], new: Counter[str]) -> None:
+    """Count the added skip marks and the removed assertions."""
+
+    def found(lines: Counter[str], pattern: re.Pattern[str]) -> int:
+        return sum(n for line, n in lines.items() if pattern.search(line))
+
+    count["skips"] += max(found(new, SKIP) - found(old, SKIP), 0)
+    count["assertions"] += max(found(old, ASSERTION) - found(new, ASSERTION), 0)
+
+
+Reader = Callable[[str, Collection[str]], Mapping[str, str]]
+"""A function that returns the settings in a file that concern testing."""
+
+
+def _reader_of(path: str) -> Reader | None:
+    folder, name = posixpath.split(path)
+    if folder.endswith((".claude", ".gemini", ".codex", ".cursor")):
+        return _hooks if name.endswith(".json") else None
+    if re.fullmatch(r"vite\.config\..*|build\.gradle(?:\.kts)?", name):
+        return _in_blocks
+    return _READERS.get(name)
+
+
+def _json(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return {"": text}
+    return found if isinstance(found, dict) else {"": text}
+
+
+def _package(text: str, words: Collection[str]) -> dict[str, str]:
+    data = _json(text)
+    names = ("jest", "vitest", "mocha", "ava", "c8", "nyc", "tap", "test", "")
+    found = {name: json.dumps(data[name]) for name in names if name in data}
+    scripts = data.get("scripts", data.get("tasks"))
+    scripts = scripts if isinstance(scripts, dict) else {}
+    made = {name: json.dumps(line) for name, line in scripts.items()}
+    return found | {f"script {n}": made[n] for n in _reached(made, words)}
+
+
+def _hooks(text: str, words: Collection[str]) -> dict[str, str]:
+    data = _json(text)
+    return {name: json.dumps(data[name]) for name in ("hooks", "") if name in data}
+
+
+def _toml(text: str, words: Collection[str]) -> dict[str, str]:
+    try:
+        data = tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return {"": text}
+    return {name: text for name, text in _flat(data, "") if _TABLES.match(name)}
+
+
+def _flat(table: dict[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
+    for name, value in table.items():
+        if isinstance(value, dict) and prefix.count(".") < 4:
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", repr(value)
+
+
+def _ini(text: str, words: Collection[str]) -> dict[str, str]:
+    parser = ConfigParser(interpolation=None, strict=False, allow_no_value=True)
+    try:
+        parser.read_string(text)
+    except Error:
+        return {"": text}
+    return {
+        f"{section} {name}": str(value)
+        for section in parser.sections()
+        if _SECTIONS.match(section)
+        for name, value in parser.items(section, raw=True)
+    }
+
+
+def _make(text: str, words: Collection[str]) -> dict[str, str]:
+    """Return the rules of a makefile that the words reach, and all its variables."""
+    rules: dict[str, str] = {}
+    found: dict[str, str] = {}
+    name = ""
+    for line in text.splitlines():
+        rule = re.match(r"([\w./%-][^:=#]*?)\s*:(?!=)", line)
+        if rule is not None:
+            name = rule[1]
+        if rule is not None or (name and line[:1] in "\t "):
+            rules[name] = rules.get(name, "") + line + "\n"
+        elif line.strip() and line[0] != "#":
+            name, key = "", line.split("=")[0].strip()
+            found[key] = found.get(key, "") + line
+    first = next((one for one in rules if one[0] != "."), "")
+    starts = {*words} & rules.keys() or {first}
+    return found | {f"rule {n}": rules[n] for n in _reached(rules, starts)}
+
+
+def _in_blocks(text: str, words: Collection[str]) -> dict[str, str]:
+    """Return the blocks of a build file that concern testing, as a single setting."""
+    kept: list[str] = []
+    depth = 0
+    for line in text.splitlines():
+        if depth or _BLOCK.match(line[:500]) or _RUNNERS.search(line[:500]):
+            kept.append(line.strip())
+            opens = line.count("{") + line.count("<plugin>")
+            depth = max(depth + opens - line.count("}") - line.count("</plugin>"), 0)
+    return {"": "\n".join(kept)} if kept else {}
+
+
+def _pom(text: str, words: Collection[str]) -> dict[str, str]:
+    plugins = [x.split("</plugin>")[0] for x in text.split("<plugin>")[1:]]
+    kept = [x for x in (*plugins, *text.splitlines()) if _RUNNERS.search(x)]
+    return {"": "\n".join(kept)} if kept else {}
+
+
+def _reached(entries: Mapping[str, str], words: Collection[str]) -> list[str]:
+    """Return the entries about testing, those in `words`, and all that they mention."""
+    found = [name for name in entries if name in words or _TESTING.search(name)]
+    for name in found:
+        mentioned = set(re.findall(r"[\w:./-]+", entries[name]))
+        found += [one for one in entries if one in mentioned and one not in found]
+    return found
+
+
+_READERS: dict[str, Reader] = {
+    **dict.fromkeys(("package.json", "composer.json", "deno.json"), _package),
+    **dict.fromkeys(("pyproject.toml", "Cargo.toml", "bunfig.toml"), _toml),
+    **dict.fromkeys(("setup.cfg", "tox.ini"), _ini),
+    **dict.fromkeys(("Makefile", "makefile", "GNUmakefile", "justfile"), _make),
+    "pom.xml": _pom,
+}

@@ -1,0 +1,115 @@
+"""Changes of tests, of test configuration and of measuring scripts."""
+
+from textwrap import dedent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import asdict
+
+from sprintlog.engine.judging.instruments import (
+    compare,
+    is_instrument,
+    scripts_in,
+    words_in,
+)
+
+from .tampering import ALL, CLEAN, SETTINGS, TAMPERED, B, Counts, Files, J, P
+
+
+def bytes_of(files: Files) -> dict[str, bytes]:
+    """Return the dedented contents of files."""
+    return {path: dedent(text).encode() for path, text in files.items()}
+
+
+def changes(before: Files, after: Files, words: frozenset[str] = frozenset()) -> Counts:
+    """Return the counts of a comparison that are not zero, by path."""
+    found = compare(bytes_of(before), bytes_of(after), words)
+    return {
+        one.path: {n: x for n, x in asdict(one).items() if x and n != "path"}
+        for one in found
+    }
+
+
+@pytest.mark.parametrize("after", CLEAN.values(), ids=CLEAN)
+def test_additions_renames_and_moves_are_clean(after: Files) -> None:
+    """Tests may be added, renamed and moved, and code around them may grow."""
+    before = {path: text for path, text in ALL.items() if path in after}
+    if not before and after:
+        suffix = next(iter(after)).rpartition(".")[2]
+        before = {path: text for path, text in ALL.items() if path.endswith(f".{suffix}")}
+    assert changes(before, after) == {}
+
+
+@pytest.mark.parametrize(("after", "counts"), TAMPERED.values(), ids=TAMPERED)
+def test_weaker_tests_are_counted(after: Files, counts: dict[str, int]) -> None:
+    """Every form of weakening a test is counted in its file."""
+    path = next(iter(after))
+    assert changes({path: ALL[path]}, after) == {path: counts}
+
+
+@pytest.mark.parametrize("path", ALL)
+def test_a_removed_file_counts_its_tests(path: str) -> None:
+    """The tests of a removed file are removed tests."""
+    found = changes({path: ALL[path]}, {})
+    assert (
+        found[path]["removed"]
+        == ALL[path].count("assert" if path != B else "it ") - (path == P)
+        or found[path]["removed"] >= 1
+    )
+
+
+@pytest.mark.parametrize(("before", "after", "counts"), SETTINGS.values(), ids=SETTINGS)
+def test_configuration_is_compared_by_what_concerns_tests(
+    before: Files, after: Files, counts: Counts
+) -> None:
+    """Settings for tests count, and other settings in the same files do not."""
+    assert changes(before, after, words_in(["make test", "npm test"])) == counts
+
+
+@pytest.mark.parametrize(
+    ("command", "paths"),
+    [
+        ("sh m.sh", {"m.sh"}),
+        ("./m.sh && python tools/count.py --all", {"m.sh", "tools/count.py"}),
+        ("A=1 uv run python -m tools.count", {"tools/count.py", "tools/count/__main__.py"}),
+        ("cat score.txt", set()),
+        ("sh ../m.sh; /usr/bin/m.py", set()),
+        ("sh -c 'python \"a.py\"'", {"a.py"}),
+    ],
+)
+def test_scripts_are_found_in_commands(command: str, paths: set[str]) -> None:
+    """A measuring script is a word of the command that is run, not its data."""
+    words = {"pytest", "python", "uv", "cat", "sh", "-c"}
+    assert scripts_in([command]) - words - {"-m"} == paths
+
+
+def test_only_some_files_are_instruments() -> None:
+    """Source files and documents are no instruments."""
+    assert all(map(is_instrument, [*ALL, "jest.config.js", "spec/spec_helper.rb"]))
+    others = ["src/app.py", "README.md", "data.json", "lib/app.rb", "src/app.js", "app.go"]
+    assert not any(map(is_instrument, others))
+    assert is_instrument("m.sh", scripts_in(["sh m.sh"]))
+
+
+TEXTS = st.text("def test_a():\n\t {}[]()'\"`#/*@=.,;itclassx1 ", max_size=200)
+
+
+@given(
+    st.sampled_from([*ALL, "package.json", "tox.ini", "Makefile", "pyproject.toml"]),
+    TEXTS,
+    TEXTS,
+)
+def test_any_text_can_be_compared(path: str, one: str, other: str) -> None:
+    """No text makes a comparison fail, and equal texts have no changes."""
+    changes({path: one}, {path: other})
+    assert changes({path: one, "x/" + path: other}, {path: one, "x/" + path: other}) == {}
+
+
+@pytest.mark.parametrize(
+    "line", ["/*\n", "it(", "'", "a ", "{\n", "    " * 40 + "a\n", "@a\n"]
+)
+def test_a_hostile_text_takes_no_time(line: str) -> None:
+    """A long text of any repeated part is compared in linear time."""
+    text = line * (400_000 // len(line))
+    assert changes({J: text}, {J: text + "x"}) is not None
