@@ -7,7 +7,7 @@ tightly than `or`. Comparisons are exact.
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -26,14 +26,8 @@ ALIASES = {"coverage": "coverage_percentage", "complexity": "complexity_score"}
 KNOWN = (*(name for name in NAMES if name != "build_status"), *ALIASES, EXIT_STATUS)
 """The built-in names; `build_status` is not a number."""
 
-_COMPARE: dict[str, Callable[[Fraction, Fraction], bool]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+_SIGNS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+"""The comparisons, with the names of their functions in `operator`."""
 _TOKEN = re.compile(
     r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<number>[+-]?\d+(?:\.\d+)?(?![\w.]))"
     r"|(?P<sign>[<>!]=|[<>=])|(?P<bracket>[()])|(?P<end>\Z)|(?P<other>[^\s()<>=!]+|\S))",
@@ -55,16 +49,16 @@ class Comparison(NamedTuple):
     """The number as text."""
 
     @property
-    def names(self) -> frozenset[str]:
+    def names(self) -> set[str]:
         """Return the compared name."""
-        return frozenset((self.name,))
+        return {self.name}
 
     def unmet(self, values: Values) -> list[str]:
         """Return why the comparison does not hold; empty if it does."""
         value = _value(values, self.name)
         if value is None:
             return [f"{self.name} is unknown, must be {self.sign} {self.said}"]
-        holds = _COMPARE[self.sign]
+        holds = getattr(operator, _SIGNS[self.sign])
         if not holds(value, self.limit):
             said = plain(value)
             if holds(Fraction(said), self.limit):
@@ -84,9 +78,9 @@ class Condition(NamedTuple):
     parts: tuple["Condition | Comparison", ...]
 
     @property
-    def names(self) -> frozenset[str]:
+    def names(self) -> set[str]:
         """Return the names in the condition."""
-        return frozenset[str]().union(*(part.names for part in self.parts))
+        return {name for part in self.parts for name in part.names}
 
     def unmet(self, values: Values) -> list[str]:
         """Return why the condition does not hold; empty if it does."""
@@ -104,7 +98,7 @@ def parse(text: str) -> Condition:
     if len(text) > CHARS_MAX:
         raise InvalidOptionError(f"longer than {CHARS_MAX} characters", field="until")
     reader = _Reader(text)
-    found = reader.any_of(0)
+    found = reader.joined(0)
     if reader.kind != "end":
         raise reader.expected("`and`, `or` or the end")
     return found
@@ -126,20 +120,14 @@ class _Reader:
         self._position = match.start(self.kind) + 1
         return before
 
-    def any_of(self, depth: int) -> Condition:
-        """Return the conditions joined by `or`."""
-        parts = [self._all_of(depth)]
-        while self.token == "or":
-            self.advance()
-            parts.append(self._all_of(depth))
-        return Condition("or", (*parts,)) if parts[1:] else parts[0]
-
-    def _all_of(self, depth: int) -> Condition:
-        parts = [self._one(depth)]
-        while self.token == "and":
-            self.advance()
-            parts.append(self._one(depth))
-        return Condition("and", (*parts,))
+    def joined(self, depth: int, word: str = "or") -> Condition:
+        """Return the conditions joined by a word, `or` or `and`."""
+        parts: list[Condition | Comparison] = []
+        while not parts or self.token == word:
+            if parts:
+                self.advance()
+            parts.append(self.joined(depth, "and") if word == "or" else self._one(depth))
+        return Condition(word if parts[1:] else "and", (*parts,))
 
     def _one(self, depth: int) -> Condition | Comparison:
         if self.token != "(":
@@ -147,7 +135,7 @@ class _Reader:
         if depth == DEPTH_MAX:
             raise self._error(f"more than {DEPTH_MAX} nested parentheses")
         self.advance()
-        found = self.any_of(depth + 1)
+        found = self.joined(depth + 1)
         if self.token != ")":
             raise self.expected("`and`, `or` or `)`")
         self.advance()
@@ -199,12 +187,10 @@ def values_of(
     return {name: x for name, x in known.items() if not isinstance(x, str | None)}
 
 
-def undeclared(rules: RulesSet) -> frozenset[str]:
+def undeclared(rules: RulesSet) -> set[str]:
     """Return the names in the rules' condition that only a measurement can define."""
-    if rules.loop.until is None:
-        return frozenset()
-    declared = (one.name for one in rules.metrics)
-    return parse(rules.loop.until).names.difference(KNOWN, declared)
+    names = parse(rules.loop.until).names if rules.loop.until is not None else set[str]()
+    return names.difference(KNOWN, (one.name for one in rules.metrics))
 
 
 def check_names(condition: Condition, other: Iterable[str]) -> None:

@@ -109,7 +109,7 @@ def _check_until(condition: Condition, rules: RulesSet, *, has_goal: bool) -> No
             field="until",
         )
     # Before it is measured, a measurement may print other names.
-    other = condition.names - TAKEN if rules.loop.measure is not None else frozenset()
+    other = condition.names - TAKEN if rules.loop.measure is not None else ()
     check_names(condition, [*(one.name for one in rules.metrics), *other])
 
 

@@ -50,12 +50,11 @@ def check_until(sprint: Sprint) -> None:
 
     tracker = sprint.knowledge.tracker
     rules = tracker.rules_at(sprint.version)
-    if rules.loop.until is None:
-        return
-    measured = [one for one in (tracker.baseline, tracker.last) if one is not None]
-    names = {name for one in measured for name in one.metrics.own}
-    names.update(one.name for one in rules.metrics)
-    check_names(parse(rules.loop.until), names)
+    names = {one.name for one in rules.metrics}
+    for measured in (tracker.baseline, tracker.last):
+        names.update(measured.metrics.own if measured is not None else ())
+    if rules.loop.until is not None:
+        check_names(parse(rules.loop.until), names)
 
 
 def pointers(sprint: Sprint) -> dict[str, str]:

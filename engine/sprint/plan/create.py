@@ -43,12 +43,11 @@ class CreateSprint(Command, frozen=True):
         if self.max_iterations is not None:
             document["stats"]["max-iterations"] = self.max_iterations
         event = SprintCompiled(document, self.place, self.sources)
+        changed = condition_set(sprint, document, self.until)
         if not sprint.exists:
-            return [event, *condition_set(sprint, document, self.until)]
+            return [event, *changed]
         is_new = sprint.version == (1 if self.until is None else 2)
-        if is_new and not (
-            diff(sprint.document, document) or condition_set(sprint, document, self.until)
-        ):
+        if is_new and not changed and not diff(sprint.document, document):
             return []
         raise RefusedError(
             f"sprint {sprint.id} already exists",
