@@ -21,6 +21,7 @@ from ..sprint.answers.verdict import (
     Verdict,
     judge,
     of_command,
+    of_text,
     read_turn,
     said_beside,
 )
@@ -29,7 +30,7 @@ from ..sprint.iterations.loop import EndWrapped, StartWrapped
 from ..sprint.phases.lifecycle import AddNote, StartSprint
 from ..sprint.plan.create import CreateSprint
 from ..sprint.state.document_fields import LOOP_IN, ralph_fields
-from ..sprint.state.words import COMPLETED, NOT_STARTED, is_agent
+from ..sprint.state.words import COMPLETED, NOT_STARTED, UNKNOWN, is_agent
 from .agent_sessions.ran import figures, outcome
 from .port import Envelope
 from .session_totals import alone
@@ -195,7 +196,7 @@ def ended(
         wrapped.answer,
         errors=wrapped.errors.text(),
         exit_code=wrapped.exit_code,
-        read=None if _is_agent(wrapped) else of_command,
+        read=lambda text: _read(text, is_agent=_is_agent(wrapped)),
         moment=moment_at(now),
     )
     # The output already contains any plain text.
@@ -216,6 +217,13 @@ def decide(
     from .reviews import decide_claim
 
     decide_claim(workspace, sprint_id, tell=tell, envelope={"actor": actor})
+
+
+def _read(text: str, *, is_agent: bool) -> Verdict:
+    """Return the verdict on a final text, which may answer in the format for a goal."""
+    found = of_text(text) if is_agent else of_command(text)
+    turn = read_turn(text, told="")
+    return turn if found.status == UNKNOWN and isinstance(turn, Turn) else found
 
 
 def _is_agent(wrapped: Wrapped) -> bool:

@@ -133,7 +133,7 @@ def _judged(
             category=_category(sign),
             limit=limits.limit_of(sign, said, answer.refusal, moment),
         )
-    return invalid(CUT) if answer.is_cut else (read or _of_text)(answer.text)
+    return invalid(CUT) if answer.is_cut else (read or of_text)(answer.text)
 
 
 def categorise(error: str) -> str:
@@ -145,7 +145,7 @@ def _category(sign: Sign | None) -> str:
     return LOGIC if sign is None else sign.category
 
 
-def _of_text(text: str) -> Verdict:
+def of_text(text: str) -> Verdict:
     """Return the verdict on a successful run's final text."""
     own = last_object(text, lambda found: "status" in found)
     if own is None:
@@ -160,7 +160,7 @@ def _of_text(text: str) -> Verdict:
 
 def of_command(text: str) -> Verdict:
     """Return the verdict on a plain command's output, which may be empty."""
-    return _of_text(text) if text.strip() else Verdict(COMPLETED)
+    return of_text(text) if text.strip() else Verdict(COMPLETED)
 
 
 def no_success(own: Data) -> Verdict:
