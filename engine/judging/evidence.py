@@ -22,11 +22,14 @@ def agreement(
     baseline: Metrics | None,
     runs: Sequence[MeasuringRun],
     until: str | None,
+    *,
+    is_incomplete: bool = False,
 ) -> tuple[bool | None, str]:
     """Return whether a measurement agrees with a claim, and its result in words.
 
     The answer is unknown (None) if the measurement neither confirms nor refutes the claim,
-    because it states only a score or figures other than tests.
+    because it states only a score or figures other than tests. `is_incomplete` means that
+    it lacks figures which the best iteration has.
     """
     if any(run.timed_out for run in runs):
         return False, "the measure timed out"
@@ -44,6 +47,9 @@ def agreement(
         return passes, said
     if failed:
         return False, f"the measure exited with {failed}"
+    had_tests = baseline is not None and _of_tests(figures(baseline), None) is not None
+    if had_tests or is_incomplete:
+        return False, "the measure no longer states the figures that it stated before"
     stated = {name for name, value in named(metrics).items() if value is not None}
     if stated <= {"build_status"}:
         return True, "the measure exited with 0"

@@ -128,7 +128,9 @@ def judge_claim(sprint: Sprint, number: int) -> Finding:
         why = f"the measurement changed {named}, so it proves nothing"
         return Finding(UNVERIFIED, why, (entry.version,), digests)
     base = tracker.baseline_at(sprint.version)
-    agrees, why = evidence.agreement(last.metrics, base, runs, rules.until)
+    agrees, why = evidence.agreement(
+        last.metrics, base, runs, rules.until, is_incomplete=entry.is_incomplete
+    )
     found = {True: ACCEPTED, False: REFUSED, None: UNVERIFIED}[agrees]
     return Finding(found, why, (entry.version,), digests)
 
