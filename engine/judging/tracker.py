@@ -258,7 +258,9 @@ def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -
         if event.number not in tracker.changed:
             tracker.best = best
     tracker.highest = max(tracker.highest, event.number)
-    built_on = event.previous if event.previous in range(NUMBER_MAX + 1) else None
+    built_on = event.previous
+    if built_on is not None and not 0 <= built_on <= NUMBER_MAX:
+        built_on = None
     is_verified = not is_reported and not_verified(now) is None
     flags = is_incomplete, is_verified, _hundredths(found), is_reported
     tracker.keep(TrackedIteration(event.number, version, built_on, *flags))
