@@ -5,7 +5,7 @@ from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
-from ..command import Command
+from ..command import UNNAMED, Command
 from ..journal.events import LearningReferenced
 from ..journal.state import entry_id
 from ..log.event import Kind
@@ -14,7 +14,7 @@ from ..sprint.events import EditAdopted, GateStarted, GoalCompleted, SprintCompl
 from ..sprint.iterations.decisions import check_retraction
 from ..sprint.iterations.goal import CompleteGoal
 from ..sprint.iterations.rollback import rollback_to_undo
-from ..sprint.state.completion import AGENT
+from ..sprint.state.completion import AGENT, LOOP, PERSON
 from ..sprint.state.effective_history import effective_ranges, turned_by
 from ..sprint.state.sprint import Sprint
 from .agent_sessions.at_work import is_agents
@@ -42,8 +42,10 @@ def completed(
     if not command.needs_context:
         return command
     if isinstance(command, CompleteGoal):
-        # Only raised: an agent cannot claim a goal in the name of a person.
-        given = AGENT if is_agents(service, envelope) else command.source
+        # An agent or a loop cannot claim a goal in the name of a person.
+        is_loops = envelope.get("actor", UNNAMED[0]) == UNNAMED[0]
+        given = LOOP if is_loops and command.source == PERSON else command.source
+        given = AGENT if is_agents(service, envelope) else given
         return cast(CommandT, replace(command, source=given))
     return cast(CommandT, _COMPLETE[command.name()](service, state, command))
 
