@@ -59,6 +59,8 @@ class LoopAnswer(Struct, frozen=True):
     on_tamper: str
     until: str | None
     """The condition that a completed goal must meet; null if there is none."""
+    review: str | None
+    """The command that gives a second opinion on claims; null if there is none."""
 
 
 class RulesAnswer(Struct, frozen=True):

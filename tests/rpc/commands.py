@@ -184,6 +184,7 @@ EXAMPLES: dict[str, Example] = {
         "finished", {"summary": "s"}, ("sprint", "complete", "--summary", "s")
     ),
     "create-sprint": Example("empty", {"plan": plan()}),
+    "decide-claim": Example(R, {}),
     "defer-request": Example(
         R,
         {"request": "req-1", "until": "end-of-phase", **WHY},
@@ -265,6 +266,7 @@ EXAMPLES: dict[str, Example] = {
         {"phase": "setup", "reason": "x"},
         ("phase", "reopen", "setup", "--reason", "x"),
     ),
+    "record-review": Example(R, {"accepts": True, "reason": "x", "command": "y"}),
     "reopen-request": Example("decided", {"request": "req-1", "reason": "x"}),
     "reopen-sprint": Example(
         "done", {"reason": "x"}, ("sprint", "reopen", "--reason", "x")
@@ -331,5 +333,6 @@ NOTHING = {
     *("end-restore", "give-restore-up", "interrupt-gate", "lose-run", "prune-snapshots"),
     *("measure-iteration", "repair-gate", "start-repair", "start-turn", "warn-of-budgets"),
     *("add-extracted-learnings", "apply-artifacts", "check-gate", "go-on", "update-step"),
+    *("decide-claim", "record-review"),
 }
 """Commands inside a running loop, which have no effect here."""

@@ -670,6 +670,7 @@ export interface LoopAnswer {
   selects: boolean;
   on_tamper: string;
   until: string | null;
+  review: string | null;
 }
 
 /** A run of the loop. */
