@@ -377,11 +377,8 @@ class _Recorded:
             self._tell(f"iteration {number} could not be measured: {error.message}")
         for note in captures.usual_notes:
             self._tell(note)
-        if (
-            number == 1
-            and isinstance(found, MeasureIteration)
-            and found.metrics.keys() == {"build_status"}
-        ):
+        metrics = getattr(found, "metrics", {}) if number == 1 else {}
+        if metrics.keys() == {"build_status"}:
             self._tell(
                 f"{command}: no figures such as 9/10 in the last line of output: only "
                 "the exit status is recorded"

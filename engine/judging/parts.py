@@ -24,7 +24,7 @@ class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 BY_AGENT = Origin("agent", "agent")
-"""The origin of a measurement that an agent recorded, which is no evidence of its work."""
+"""The origin of a measurement that an agent recorded, which proves nothing."""
 
 
 class MeasuringRun(msgspec.Struct, frozen=True, omit_defaults=True):
