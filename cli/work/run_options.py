@@ -10,6 +10,7 @@ from sprintlog.engine.adapters.processes.loop_lock import is_held, lock_of
 from sprintlog.engine.adapters.processes.programs import environment_of
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.judging.loop_rules import LoopRules
+from sprintlog.engine.service.agent_sessions.at_work import is_agents
 from sprintlog.engine.service.driver.agent import RunSettings
 from sprintlog.engine.service.driver.notices import Notices
 from sprintlog.engine.service.driver.runs import check_cost_is_known
@@ -19,7 +20,7 @@ from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.iterations.follow_up import loop_rules
 from sprintlog.projections.views.runs import DryRun, planned
 from sprintlog.projections.views.runs import told as answered
-from sprintlog.projections.workspace import Workspace
+from sprintlog.projections.workspace import Envelope, Workspace
 
 from .. import settings, typed
 from ..context import Function, environment, open_workspace, packed
@@ -168,11 +169,17 @@ def with_rules(
     if change is not None and change.loop is not None:
         loop = change.loop.of(loop)
     _check(judged, loop)
+    if (change is not None or loop.measure is not None) and is_agents(workspace, {}):
+        raise RefusedError(
+            "an agent cannot set the measure of a loop or start a measured loop",
+            hint="start `sprintlog run` outside of `run`, `wrap` and agents",
+        )
     if loop.keeps_files:
         # Fail now if git is missing, not hours later.
         _ = store_of(workspace).git.program
     if change is not None:
-        workspace.handle(change, sprint_id=sprint_id, actor=means.actor, masks=means.masks)
+        envelope: Envelope = {"actor": means.actor, "masks": means.masks, "is_loop": True}
+        workspace.handle(change, sprint_id=sprint_id, **envelope)
     return means._replace(measure=measure)
 
 

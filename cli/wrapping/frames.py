@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from sprintlog.engine.sessions.work import WITHIN as WITHIN
 from sprintlog.engine.sessions.work import work_in
 
 FRAME = struct.Struct("!BI")

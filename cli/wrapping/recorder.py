@@ -21,7 +21,6 @@ from sprintlog.engine.service.place.location import find
 from sprintlog.engine.service.place.trust import safe_list
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.work_tree.start_files import ListedFiles, files_at_start
-from sprintlog.engine.sessions.work import WITHIN
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.iterations.loop import EndWrapped
 from sprintlog.engine.sprint.iterations.measurement import MeasureIteration
@@ -34,7 +33,7 @@ from .. import settings
 from ..context import environment, here, log_place, open_workspace
 from ..settings import off_by
 from .command_output import Heard
-from .frames import MEASURE_SECONDS, HeldCommand, WrapRequest, work_of
+from .frames import MEASURE_SECONDS, WITHIN, HeldCommand, WrapRequest, work_of
 
 T = TypeVar("T")
 Tell = Callable[[str], None]

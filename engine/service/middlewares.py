@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from .. import hashes
 from ..errors import RefusedError
-from ..judging.events import BY_AGENT, REFUSE, BaselineCaptured, IterationMeasured, RulesSet
+from ..judging import events as judged
+from ..judging.events import REFUSE, RulesSet
 from ..log.event import Event, Kind
 from ..sprint import events as f
 from ..sprint.state import transitions
@@ -282,19 +283,16 @@ def note_overlapping(action: Handling[Sprint], events: list[Event]) -> list[Even
     ]
 
 
-def mark_reported(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Mark the measurements that an agent records."""
-    # Imported here: few events are measurements.
+def limit_agents(action: Handling[Sprint], events: list[Event]) -> list[Event]:
+    """Refuse the events that only a person may record, and mark an agent's claims."""
+    # Imported here and below: few events concern the judge.
     from .agent_sessions.at_work import is_agents
 
-    if not is_agents(action.service, action.envelope):
+    if not action.state.exists or not is_agents(action.service, action.envelope):
         return events
-    return [
-        replace(event, origins=(*event.origins, BY_AGENT))
-        if isinstance(event, BaselineCaptured | IterationMeasured)
-        else event
-        for event in events
-    ]
+    from .agents import limited
+
+    return limited(action.state, events, observed=action.envelope.get("observed", False))
 
 
 def open_journal(action: "Handling[Journal]", events: list[Event]) -> list[Event]:
@@ -326,13 +324,23 @@ def refuse_strangers(action: "Handling[Journal]", events: list[Event]) -> list[E
     return events
 
 
+JUDGING: frozenset[type[Event]] = frozenset(
+    {
+        *(judged.BaselineCaptured, judged.BaselineReplaced, judged.InstrumentsAccepted),
+        *(judged.IterationMeasured, judged.MeasurementRetracted),
+        *(judged.RecommendationGiven, judged.RulesSet, f.BudgetsSet, f.GoalSet),
+        *(f.ClaimAccepted, f.ClaimReviewed, f.GoalClaimed, f.GoalCompleted),
+        f.SprintCompleted,
+    }
+)
+"""The events that concern the judge, which an agent cannot record as a person can."""
 WITH_TREE = frozenset(event for event in f.EVENTS if "work_tree" in event.__struct_fields__)
 """The events that name the work tree in which they were recorded."""
 ON_SPRINTS: Middlewares[Sprint] = Middlewares(
     before=(finish_restores, refuse_edits, record_lost_run),
     after=(
         (frozenset({f.GateStarted}), check_worktree),
-        (frozenset({BaselineCaptured, IterationMeasured}), mark_reported),
+        (JUDGING, limit_agents),
         (None, return_requests),
         (None, check_moment),
         (frozenset({f.SprintStarted}), take_over),

@@ -77,7 +77,7 @@ def test_a_command_is_the_same_as_by_a_process(
 ) -> None:
     """The events and fields, or the refusal, are the same by `rpc` as typed."""
     example = EXAMPLES[name]
-    monkeypatch.setenv("SPRINTLOG_ACTOR", "agent:x")
+    monkeypatch.setenv("SPRINTLOG_ACTOR", "operator:x")
     here, there = tmp_path / "rpc", tmp_path / "typed"
     for folder in (here, there):
         copy_tree(situations(example.situation), folder)
@@ -85,7 +85,7 @@ def test_a_command_is_the_same_as_by_a_process(
         before = workspace.log.last_position()
     monkeypatch.chdir(here)
     refused: str | None = None
-    with Here(actor="agent:x") as client:
+    with Here(actor="operator:x") as client:
         try:
             client.record(name, about={"at": AT}, **example.fields)
         except RefusedAnswer as error:
@@ -109,9 +109,9 @@ def by_library(folder: Path, name: str, fields: dict[str, Any]) -> str | None:
         try:
             command = msgspec.convert({"type": name, **fields}, one)
             if isinstance(command, JournalCommand):
-                workspace.handle(command, at=AT, actor="agent:x")
+                workspace.handle(command, at=AT, actor="operator:x")
             else:
-                workspace.handle(command, sprint_id=sprints[0], at=AT, actor="agent:x")
+                workspace.handle(command, sprint_id=sprints[0], at=AT, actor="operator:x")
         except SprintlogError as error:
             return error.message
     return None

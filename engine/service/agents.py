@@ -1,0 +1,67 @@
+"""Limits for agents, which must not influence the judge of their own work."""
+
+from msgspec.structs import replace
+
+from ..errors import RefusedError
+from ..judging import events as judged
+from ..judging.loop_rules import PERSON as BY_PERSON
+from ..log.event import Event
+from ..sprint import events as f
+from ..sprint.iterations.follow_up import loop_rules
+from ..sprint.state.completion import AGENT, LOOP, PERSON
+from ..sprint.state.sprint import Sprint
+
+FORBIDDEN: dict[type[Event], str] = {
+    judged.RulesSet: "set rules",
+    f.BudgetsSet: "set budgets",
+    f.GoalSet: "set the goal",
+    judged.InstrumentsAccepted: "accept changed tests or measures",
+    judged.BaselineReplaced: "replace the baseline",
+    judged.MeasurementRetracted: "retract a measurement",
+    judged.RecommendationGiven: "override the advice",
+    f.SprintCompleted: "abandon the goal",
+    f.ClaimAccepted: "decide on a claim",
+    f.ClaimReviewed: "review a claim",
+    f.GoalCompleted: "decide on a claim",
+}
+"""The effects of the events that only a person may record."""
+
+
+def limited(sprint: Sprint, events: list[Event], *, observed: bool) -> list[Event]:
+    """Return an agent's events, with its measurements and claims marked as such.
+
+    Raise `RefusedError` if only a person may record one of them.
+    """
+    for event in events:
+        if _is_forbidden(sprint, event, observed=observed):
+            raise RefusedError(
+                f"an agent cannot {FORBIDDEN[type(event)]}: this requires a person",
+                hint="an agent can claim the goal: `sprintlog goal complete`; a person can "
+                "run this command outside of the agent's run, as operator:NAME",
+                sprint=sprint.id,
+            )
+    return [_marked(event) for event in events]
+
+
+def _is_forbidden(sprint: Sprint, event: Event, *, observed: bool) -> bool:
+    match event:
+        case judged.RecommendationGiven():
+            return event.cause == BY_PERSON
+        case f.SprintCompleted():
+            return event.abandons_goal
+        case f.GoalCompleted() | f.ClaimAccepted() | f.ClaimReviewed():
+            # Unless it is observed, it follows from the evidence.
+            rules = loop_rules(sprint)
+            return observed and (rules.measure or rules.until) is not None
+        case _:
+            return type(event) in FORBIDDEN
+
+
+def _marked(event: Event) -> Event:
+    match event:
+        case judged.BaselineCaptured() | judged.IterationMeasured():
+            return replace(event, origins=(*event.origins, judged.BY_AGENT))
+        case f.GoalClaimed() | f.GoalCompleted() if event.source in ("", LOOP, PERSON):
+            return replace(event, source=AGENT)
+        case _:
+            return event
