@@ -49,7 +49,7 @@ def _is_forbidden(sprint: Sprint, event: Event, *, observed: bool) -> bool:
             return event.cause == BY_PERSON
         case f.SprintCompleted():
             return event.abandons_goal
-        case f.GoalCompleted() | f.ClaimAccepted() | f.ClaimReviewed():
+        case f.GoalCompleted() | f.ClaimAccepted():
             # Unless it is observed, it follows from the evidence.
             rules = loop_rules(sprint)
             return observed and (rules.measure or rules.until) is not None

@@ -27,6 +27,7 @@ from ..conftest import Result, Run
 PERSON, IN_RUN, HOOKED, NAMED = "person", "in run", "hooked", "named"
 AGENTS = (IN_RUN, HOOKED, NAMED)
 MEASURED = '{"number": 1, "metrics": {"test_count": 9, "tests_passed": 9}}'
+REVIEWED = '{"claim": 1, "accepts": true, "reason": "fine", "command": "true"}'
 Become = Callable[[str], None]
 Door = Callable[[Run], object]
 
@@ -142,6 +143,7 @@ FORBIDDEN: dict[str, Door] = {
     "run": lambda run: run("run --measure true -- true"),
     "append": appended("rules-set", '{"verification_required": false}'),
     "observed": appended("goal-set", '{"goal": "Less"}', "--observed"),
+    "review": appended("claim-reviewed", REVIEWED, "--observed"),
     "rpc": goal_by_rpc,
 }
 
