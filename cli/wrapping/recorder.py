@@ -179,7 +179,7 @@ class _Recorded:
             files, began = self._files_before(sprint_id, began)
         words = f"`sprintlog wrap` of {PurePath(self._asked.command[0]).name[:40]}"
         location, now = self._workspace.location, from_milliseconds(began)
-        with working(location, words, now=now):
+        with working(location, words, now=now, starter=os.getppid()):
             if not self._within:
                 number = self._following(lambda: self._begin(sprint_id, now, files))
             self._following(lambda: self._settle(sprint_id))

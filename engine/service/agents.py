@@ -49,10 +49,13 @@ def _is_forbidden(sprint: Sprint, event: Event, *, observed: bool) -> bool:
             return event.cause == BY_PERSON
         case f.SprintCompleted():
             return event.abandons_goal
-        case f.GoalCompleted() | f.ClaimAccepted():
+        case f.ClaimAccepted():
             # Unless it is observed, it follows from the evidence.
-            rules = loop_rules(sprint)
-            return observed and (rules.measure or rules.until) is not None
+            return observed
+        case f.GoalCompleted():
+            rules, last = loop_rules(sprint), sprint.plan.last.iteration
+            is_wrapped = isinstance(last, f.IterationStarted) and last.is_wrapped
+            return observed and (is_wrapped or (rules.measure or rules.until) is not None)
         case _:
             return type(event) in FORBIDDEN
 

@@ -43,6 +43,8 @@ class AtWork(msgspec.Struct, frozen=True):
     sprint: str = ""
     iteration: int = 0
     """The sprint's iteration on which the agent is working; 0 before the first one."""
+    starter: Process | None = None
+    """The process that started the agent, if it is not `process`."""
 
     @property
     def is_alive(self) -> bool:
@@ -59,7 +61,13 @@ def file_of(location: Location, name: str) -> Path:
 
 
 def begin(
-    location: Location, name: str, words: str, *, now: str, worker: Process | None
+    location: Location,
+    name: str,
+    words: str,
+    *,
+    now: str,
+    worker: Process | None,
+    starter: Process | None = None,
 ) -> Path:
     """Record that an agent is working; `end` removes the record.
 
@@ -67,7 +75,8 @@ def begin(
     """
     file = file_of(location, name)
     with suppress(OSError):
-        work = AtWork(words, now, time.time(), _tree(location.root), worker)
+        tree = _tree(location.root)
+        work = AtWork(words, now, time.time(), tree, worker, starter=starter)
         file.parent.mkdir(mode=0o700, exist_ok=True)
         replace_file(file, msgspec.json.encode(work), mode=0o600)
     return file
@@ -89,9 +98,15 @@ def begin_iteration(location: Location, sprint_id: str, number: int) -> None:
 
 
 @contextmanager
-def working(location: Location, words: str, *, now: str) -> Iterator[None]:
-    """Record that this process is working while the block runs."""
-    file = begin(location, f"{os.getpid()}", words, now=now, worker=process())
+def working(
+    location: Location, words: str, *, now: str, starter: int | None = None
+) -> Iterator[None]:
+    """Record that this process is working while the block runs.
+
+    `starter` is the id of the process that started the agent, if it is another one.
+    """
+    by = None if starter is None else process(starter)
+    file = begin(location, f"{os.getpid()}", words, now=now, worker=process(), starter=by)
     try:
         yield
     finally:
@@ -128,8 +143,8 @@ def is_agents(service: "Service", envelope: "Envelope") -> bool:
         return False
     if envelope.get("actor", "").startswith("agent:") or os.environ.get(WITHIN):
         return True
-    others = _others(service.location)
-    agents = {work.process.pid for work in others if work.process is not None}
+    others = [(work.process, work.starter) for work in _others(service.location)]
+    agents = {one.pid for pair in others for one in pair if one is not None}
     return bool(agents) and any(pid in agents for pid, _ in ancestors())
 
 
