@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
+from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.text.stops import Told, reasons, standing, waited_for
+from sprintlog.projections.text.stops import Told, headline, reasons, standing, waited_for
 from sprintlog.projections.views.work import Status
 
 from .named_sprint import with_it
@@ -37,24 +38,6 @@ EXIT_CODES = {
 """The exit status of `run` for each reason to stop."""
 
 
-TYPED = {
-    actions.START: "`sprintlog sprint start`",
-    actions.WORK: "`sprintlog run -- AGENT`",
-    actions.ITERATE: "`sprintlog run -- AGENT`",
-    actions.HOOKS: "`sprintlog run -- AGENT`",
-    actions.MEASURE: "`sprintlog iteration measure --by-rules`",
-    actions.DECIDE: "`sprintlog iteration decide`",
-    actions.RESTORE: "`sprintlog rollback best`",
-    actions.GATE: "`sprintlog gate run`",
-    actions.END: "`sprintlog phase complete`",
-    actions.RETRY: "`sprintlog phase retry`",
-    actions.RESUME: "`sprintlog sprint resume`",
-    actions.COMPLETE: "`sprintlog sprint complete`",
-    actions.DONE: "`sprintlog log`",
-}
-"""The next command to type for each action."""
-
-
 def run_ends_with(last: Action) -> int:
     """Return a loop's exit status for its last action."""
     if last.do == actions.DONE:
@@ -67,7 +50,10 @@ def reason_lines(action: Action) -> list[str]:
     return [f"{name}: {text}" for name, text in reasons(action)]
 
 
-def standing_told(sprint: Sprint, found: Status, action: Action) -> Iterator[Told]:
-    """Yield a sprint's activity or reason for stopping, since when, and how to continue."""
-    for word, text in standing(sprint, found, action, times.when):
-        yield word, (with_it(text) or text) if word == "hint" else text
+def standing_told(
+    sprint: Sprint, found: Status, action: Action, judged: Judged | None
+) -> Iterator[Told]:
+    """Yield the outcome with the next command, since when, and details."""
+    told = standing(sprint, found, action, times.when, judged)
+    for word, text in headline(sprint, told, action, times.when):
+        yield word, with_it(text) or text

@@ -26,6 +26,7 @@ from .history import blame, differences
 from .history.kept_decisions import decisions_at
 from .state_files import progress_json
 from .state_files.tracker import tracker_data
+from .text.stops import status_answer
 from .views import (
     answers,
     events,
@@ -283,7 +284,7 @@ QUESTIONS: dict[str, Question] = {
     "show progress": _of_sprint(lambda _, sprint: sprint.document),
     "show session": Question(("session",), _session),
     "sprint list": Question((), _sprints),
-    "status": _of_sprint(lambda x, sprint: quality.status(x.workspace, sprint, at=x.at)),
+    "status": _of_sprint(lambda x, sprint: status_answer(x.workspace, sprint, at=x.at)),
     "why": Question(("sprint", "at", "field"), _blame),
 }
 """All questions, by the name of the corresponding command."""

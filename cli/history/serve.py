@@ -119,8 +119,8 @@ def served_by() -> "WebHost":
     """Return the functions that the command line provides to the web server."""
     from sprintlog.engine.sessions.work import work_in
     from sprintlog.projections.text.openmetrics import openmetrics
+    from sprintlog.projections.text.stops import status_answer
     from sprintlog.projections.views.events import said_of
-    from sprintlog.projections.views.quality import status
 
     from ..back.rollback import step_back
     from ..back.way_back import Step, file_lines, perform, plan_line, planned
@@ -142,7 +142,9 @@ def served_by() -> "WebHost":
         return [*lines, *file_lines(answer.files)]
 
     def metrics(workspace: Workspace) -> str:
-        found = [status(workspace, workspace.sprint(name)) for name in workspace.sprints()]
+        found = [
+            status_answer(workspace, workspace.sprint(name)) for name in workspace.sprints()
+        ]
         return openmetrics(workspace.log.head().position, found)
 
     return WebHost(

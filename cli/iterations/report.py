@@ -39,7 +39,7 @@ from sprintlog.projections.workspace import Workspace
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
-from ..output import hint, note, print_bytes, print_json, print_rendered, print_text
+from ..output import note, print_bytes, print_json, print_rendered, print_text
 from ..screen import times
 from ..screen.pager import paged
 from ..stops import standing_told
@@ -225,14 +225,14 @@ def _print_summary(
         print_json(views.summary(workspace, judged, stopped))
         return
     found = status(workspace, sprint, action, at=reading.at)
-    standing = dict(standing_told(sprint, found, action))
+    word, text = next(standing_told(sprint, found, action, judged))
     spent = sprint.knowledge.spent
     is_known = usage(spent, duration_ms=spent.duration_ms)
     no_cost = ["no cost reported"] if spent.cost_usd is None else []
     said = SummaryTexts(
         time=_time(sprint.document, work_ended(found.run) if found.run else None),
         cost=", ".join([*spent_said(spent), *no_cost]) if is_known else "",
-        why=standing.get("stopped") or standing.get("why"),
+        outcome="" if word == "next" else f"{word}: {text}",
         left=left_words(left.paths, left.count) if (left := found.left_out) else "",
         tree=found.work_tree or "",
     )
@@ -243,7 +243,6 @@ def _print_summary(
         return
     with paged():
         print_bytes(report.encode())
-    hint(standing.get("hint"))
 
 
 def _time(document: Mapping[str, Any], ended: str | None) -> str:

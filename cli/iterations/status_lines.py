@@ -8,16 +8,15 @@ from sprintlog.engine.judging.loop_rules import CONTINUE, ROLLBACK, STOP, LoopRu
 from sprintlog.engine.judging.recommend import Recommendation
 from sprintlog.engine.judging.score import unknown_parts
 from sprintlog.engine.service.streams.evaluation import Judged, StreamEvents
+from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.events import RunEnded
 from sprintlog.engine.sprint.iterations.follow_up import loop_rules
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.iterations.outcomes import is_lost, runs_seen
 from sprintlog.engine.sprint.iterations.run_record import LOST
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
-from sprintlog.engine.sprint.state.document_fields import goal_said
 from sprintlog.engine.sprint.state.effective_history import effective_ranges, is_effective
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.views import iteration_quality
 from sprintlog.projections.workspace import Workspace
 
@@ -26,31 +25,6 @@ from ..screen.terminal import ATTENTION, BAD
 
 NAMED_MAX = 3
 """The maximum number of iterations with interrupted runs that are named."""
-LOOKED_AT_MAX = 100
-"""The number of newest iterations examined to find since when all tests pass."""
-
-
-def goal_hint(judged: Judged) -> str | None:
-    """Return a hint that all tests pass and that the goal can be marked as reached."""
-    sprint = judged.sprint
-    is_open = sprint.plan.status != COMPLETED and sprint.plan.is_ralph
-    if not (is_open and goal_said(sprint.document)):
-        return None
-    since, count = None, 0
-    for number in reversed(measured_on_path(sprint)[-LOOKED_AT_MAX:]):
-        figures = judged.one(number).figures
-        if not figures.test_count or figures.tests_passed != figures.test_count:
-            break
-        since, count = number, count or figures.test_count
-    if since is None:
-        return None
-    tests = "the test passes" if count == 1 else f"all {count} tests pass"
-    if (leaf := sprint.plan.tree.open_leaf()) is not None:
-        return f"{tests} since iteration {since}; phase {leaf.address} precedes the goal"
-    return (
-        f"{tests} since iteration {since}; if that is the goal, run `sprintlog goal "
-        "complete` (unless the agent reports it)"
-    )
 
 
 def cut_short_lines(workspace: Workspace, sprint: Sprint) -> Iterator[str]:
@@ -100,8 +74,11 @@ RECENT_MAX = 20
 """The number of newest iterations whose alerts are counted; older ones are not read."""
 
 
-def standing_lines(judged: Judged) -> list[str]:
-    """Return lines about the iterations' quality, with commands for pending actions."""
+def standing_lines(judged: Judged, action: Action) -> list[str]:
+    """Return lines about the iterations' quality, with commands for pending actions.
+
+    If the loop has stopped, the first lines of `status` repeat advice to stop.
+    """
     found = iteration_quality.standing(judged)
     known = [
         f"{name} iteration {one.number} "
@@ -117,7 +94,8 @@ def standing_lines(judged: Judged) -> list[str]:
     lines += _turns(judged)
     if alerts := _alerts(judged):
         lines += _toned(f"alerts: {alerts}", BAD)
-    if found.advice is not None:
+    is_repeated = found.advice is not None and found.advice.action == action.do == STOP
+    if found.advice is not None and not is_repeated:
         is_measured = judged.tracker.entry(found.advice.number) is not None
         more = (
             f"sprintlog report {found.advice.number}" if is_measured else "sprintlog report"

@@ -31,8 +31,8 @@ from sprintlog.projections.exports.formats import EVENTS, write_events
 from sprintlog.projections.exports.spans import spans_left_out
 from sprintlog.projections.health.exchange import Carried, export_log
 from sprintlog.projections.text.openmetrics import openmetrics
+from sprintlog.projections.text.stops import status_answer
 from sprintlog.projections.views.log import LogCopied, LogSent
-from sprintlog.projections.views.quality import status
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
@@ -326,7 +326,7 @@ def _export_figures(
     known = workspace.sprints()
     chosen = known if name is None else {name: known[name]}
     found = [
-        status(workspace, workspace.sprint(one), at=f"version:{version}")
+        status_answer(workspace, workspace.sprint(one), at=f"version:{version}")
         for one, version in sorted(chosen.items())
     ]
     write(openmetrics(head.position, found, is_now=False).encode())

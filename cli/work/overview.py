@@ -8,16 +8,14 @@ from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
-from sprintlog.projections.text.stops import standing
+from sprintlog.projections.text.stops import TYPED
 from sprintlog.projections.views.runs import what_is_next
-from sprintlog.projections.views.work import status
 from sprintlog.projections.workspace import Workspace
 
 from ..context import ReadOptions, environment, find_log, open_workspace
 from ..iterations.status_lines import is_rollback_due, way_back
 from ..output import print_styled, print_text, wrapped
 from ..screen import times
-from ..stops import TYPED
 from .progress import shortened, status_blocks, warn_of_file
 
 NO_LOG = """\
@@ -84,10 +82,9 @@ def _lines(workspace: Workspace) -> Iterator[str]:
     head, *blocks = status_blocks(workspace, ReadOptions(chosen, None, as_json=False))
     yield from shortened([[x for x in head if not x.startswith("next: ")], *blocks])
     action = what_is_next(workspace, sprint)
-    found = dict(standing(sprint, status(workspace, sprint, action), action, times.when))
     back = _way_back(workspace, sprint, action)
-    if "hint" in found or action.do == actions.STOP:
-        # The status already contains the hint.
+    if "; next: " in "".join(head) or action.do == actions.STOP:
+        # The status already contains the next command.
         yield from _next(back) if back else ()
     elif action.do == actions.ITERATE and not sprint.document.get("dynamic-steps"):
         # A sprint without dynamic steps can be continued by any loop. If earlier runs had

@@ -10,7 +10,7 @@ from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service.agent_sessions.at_work import others_at_work
 from sprintlog.engine.service.lost_runs import is_alive
 from sprintlog.engine.service.streams.evaluation import Judged, evaluate
-from sprintlog.engine.sprint.agent.actions import COMPLETE, DONE, STOP, WAIT, Action
+from sprintlog.engine.sprint.agent.actions import STOP, Action
 from sprintlog.engine.sprint.events.snapshots import left_words
 from sprintlog.engine.sprint.iterations.budgets import said
 from sprintlog.engine.sprint.iterations.loop_changes import reflection_is_due
@@ -30,7 +30,7 @@ from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PASSED, PENDING
 from sprintlog.projections.state_files.sprint_file import SprintFile
 from sprintlog.projections.text.phrases import spent_said
-from sprintlog.projections.text.stops import at_iteration, stood_since, worked
+from sprintlog.projections.text.stops import at_iteration, status_answer, worked
 from sprintlog.projections.views import work as views
 from sprintlog.projections.views.iteration_quality import brought_back
 from sprintlog.projections.views.runs import all_standings, what_is_next
@@ -39,11 +39,11 @@ from sprintlog.projections.workspace import Workspace
 from .. import output, settings
 from ..context import ReadOptions, open_workspace
 from ..iterations.budgets import budget_lines
-from ..iterations.status_lines import cut_short_lines, goal_hint, rules_said, standing_lines
+from ..iterations.status_lines import cut_short_lines, rules_said, standing_lines
 from ..named_sprint import told
 from ..screen import times
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
-from ..stops import TYPED, standing_told
+from ..stops import standing_told
 
 OPEN_SHOWN_MAX = 20
 LINES_MAX = 15
@@ -78,13 +78,9 @@ def print_status(reading: ReadOptions, *, is_watched: bool, is_whole: bool) -> N
         check_exists(sprint)
         if reading.as_json:
             action = told(what_is_next(workspace, sprint, at=reading.at))
-            answer = views.status(workspace, sprint, action, at=reading.at)
-            if (judged := _judged(workspace, sprint)) is not None:
-                # Imported here: many sprints have no measurements.
-                from sprintlog.projections.views.quality import with_iterations
-
-                answer = with_iterations(answer, judged)
-            output.print_json(answer)
+            output.print_json(
+                status_answer(workspace, sprint, at=reading.at, action=action)
+            )
             return
         blocks = status_blocks(workspace, reading)
         if reading.at is None:
@@ -119,19 +115,13 @@ def status_blocks(
     action = told(what_is_next(workspace, sprint, at=at))
     found = views.status(workspace, sprint, action, at=at)
     judged = _judged(workspace, sprint)
-    head = [": ".join(told) for told in standing_told(sprint, found, action)]
-    if not head or action.do == COMPLETE:
-        # A stop whose cause is resolved does not state the next command.
-        head.append(_current(found, action))
+    head = [": ".join(told) for told in standing_told(sprint, found, action, judged)]
     starts = any("sprintlog run " in line for line in head)
     if starts and (kept := rules_said(sprint)) is not None:
         head.append(f"rules: {kept}")
     spent = spent_lines(sprint)
     if sprint.knowledge.spent.cut_short:
         spent[1:1] = cut_short_lines(workspace, sprint)
-    goal = goal_lines(sprint)
-    if judged is not None and (hint := goal_hint(judged)) is not None:
-        goal[1:1] = output.wrapped(f"  {hint}", indent="  ")
     # The first lines name the budget that stopped the sprint.
     budgets = all_standings(workspace, sprint, at=at)
     left = found.left_out
@@ -139,8 +129,8 @@ def status_blocks(
         _folded(head),
         _title(sprint, found, action, head),
         *_plan(sprint, found),
-        goal,
-        _files_lines(sprint) if judged is None else standing_lines(judged),
+        goal_lines(sprint, head),
+        _files_lines(sprint) if judged is None else standing_lines(judged, action),
         _folded(spent),
         [*_measures(workspace, sprint, at), *_lost_runs(sprint), *_needs(sprint)],
         [*budget_lines(x for x in budgets if said(x) not in "".join(head))],
@@ -167,17 +157,6 @@ def shortened(blocks: Sequence[list[str]]) -> list[str]:
         quiet = (i for i, line in enumerate(block) if not any(x in line for x in _KEPT))
         del block[max(quiet, default=-1)]
     return [*chain(*blocks), f"{excess} more lines: `sprintlog status --verbose`"]
-
-
-def _current(found: views.Status, action: Action) -> str:
-    """Return a line with the current phase or the next command."""
-    if action.do == DONE and (since := stood_since(found)) is not None:
-        return f"done: since {times.when(since)}"
-    if action.resumed and action.phase:
-        return f"now: {action.phase} is in progress"
-    then = f"wait until {times.when(action.until)}" if action.do == WAIT else ""
-    where = f" for {action.phase}" if action.phase else ""
-    return f"next: {then or TYPED[action.do]}{where}"
 
 
 def _judged(workspace: Workspace, sprint: Sprint) -> Judged | None:
@@ -303,8 +282,11 @@ def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
     return lines
 
 
-def goal_lines(sprint: Sprint) -> list[str]:
-    """Return lines about the goal, the open steps and the idle count."""
+def goal_lines(sprint: Sprint, head: Sequence[str]) -> list[str]:
+    """Return lines about the goal, the open steps and the idle count.
+
+    `head` contains the first lines, which may already state why a person is needed.
+    """
     plan = sprint.plan
     if not plan.is_ralph:
         return []
@@ -312,14 +294,15 @@ def goal_lines(sprint: Sprint) -> list[str]:
     goal = goal_said(plan.document)
     left = [(i, step) for i, step in steps.items() if step.get("status") != COMPLETED]
     counts = f"steps {len(steps) - len(left)}/{len(steps)}" if steps else ""
-    if idle := plan.turns.idle:
+    if (idle := plan.turns.idle) and plan.status != COMPLETED:
         limit = idle_threshold(plan.document)
         counts += f"  no step moved for {output.counted(idle, 'iteration')}"
-        is_due = reflection_is_due(plan) and plan.status != COMPLETED
+        is_due = reflection_is_due(plan)
         counts += ": the next one reflects" if is_due else f" ({limit} are too many)"
-    lines = (
-        [] if goal is None else [output.fitting(f"goal ({goal_standing(plan)}): {goal}")]
-    )
+    stands, known = goal_standing(plan), " ".join(head)
+    # The first line states the decision on a claim.
+    stands = "" if stands.rpartition(": ")[2] in known else f" ({stands})"
+    lines = [] if goal is None else [output.fitting(f"goal{stands}: {goal}")]
     lines.extend([counts.strip()] if counts else [])
     for identity, step in left[:OPEN_SHOWN_MAX]:
         text = str(step.get("prompt")).partition("\n")[0]
@@ -330,7 +313,7 @@ def goal_lines(sprint: Sprint) -> list[str]:
     if plan.status == COMPLETED and summary:
         lines.append(f"ended: {str(summary).strip().partition(chr(10))[0]}")
     needed = plan.document.get("human-needed")
-    if isinstance(needed, dict):
+    if isinstance(needed, dict) and str(needed.get("reason")) not in known:
         lines.append(f"needs a person: {needed.get('reason')}")
         if needed.get("details"):
             lines.append(f"  {needed['details']}")

@@ -143,7 +143,10 @@ class SprintFacts:
 
         `when` formats a recorded time.
         """
-        return [*standing(self.sprint, self.status, self.action, when)]
+        tracker = self.sprint.knowledge.tracker
+        is_measured = tracker.highest or tracker.baseline or tracker.failed
+        judged = self.judged if is_measured else None
+        return [*standing(self.sprint, self.status, self.action, when, judged)]
 
     @cached_property
     def judged(self) -> Judged:

@@ -72,13 +72,12 @@ def _story(facts: SprintFacts, standing: list[tuple[str, str]]) -> Iterator[Mark
         if word == "hint":
             hints.append(line)
         elif word in _WORDS:
-            first = tag("strong", f"{_WORDS[word]}: " if word != "done" else "Done ")
-            yield tag("p", first, said(line), class_="why")
+            yield tag("p", tag("strong", f"{_WORDS[word]}: "), said(line), class_="why")
         else:
             yield _told(_NAMES.get(word, word), said(line), kind=f"told {word}")
-    told = {line for _, line in standing}
+    told = "; ".join(line for _, line in standing)
     for need in facts.status.human_needed:
-        if need.reason in told:
+        if str(need.reason) in told:
             continue
         where = f" at {need.phase}" if need.phase else ""
         details = [": ", text(need.details)] if need.details else []

@@ -1,11 +1,16 @@
 """Labelled lines about a sprint's current work, or why it stopped and how to continue."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from msgspec.structs import replace
+
+from sprintlog.engine.service.streams.evaluation import Judged, evaluate
+from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.stops import ENDS, LOST, SPENT
 from sprintlog.engine.sprint.iterations.budgets import OF_SPRINT, WHOSE, amount, run_again
+from sprintlog.engine.sprint.state.completion import refusal_of
 from sprintlog.engine.sprint.state.document_fields import max_iterations
 from sprintlog.engine.sprint.state.sprint import Sprint, open_iteration
 from sprintlog.engine.sprint.state.times import elapsed
@@ -14,16 +19,134 @@ from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, RUNNING,
 from sprintlog.engine.usage import plus
 
 from ..views import runs as views
-from ..views.work import STOPPED, Status
+from ..views.work import STOPPED, Outcome, Status, status
+from .outcome import CLAIMED, completes, goal_word, result_said, usable, use_said
 
+HINT = "hint"
+NEXT = "; next: "
+"""Precedes the next command in a sentence."""
 Told = tuple[str, str]
 """A label such as `why` or `since`, and its text."""
 When = Callable[..., str]
 """Formats a recorded time; with `is_relative`, it may state how long ago that was."""
 
 
-def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Iterator[Told]:
-    """Yield lines about the current work, or about why and when the sprint stopped."""
+TYPED = {
+    actions.START: "`sprintlog sprint start`",
+    actions.WORK: "`sprintlog run -- AGENT`",
+    actions.ITERATE: "`sprintlog run -- AGENT`",
+    actions.HOOKS: "`sprintlog run -- AGENT`",
+    actions.MEASURE: "`sprintlog iteration measure --by-rules`",
+    actions.DECIDE: "`sprintlog iteration decide`",
+    actions.RESTORE: "`sprintlog rollback best`",
+    actions.GATE: "`sprintlog gate run`",
+    actions.END: "`sprintlog phase complete`",
+    actions.RETRY: "`sprintlog phase retry`",
+    actions.RESUME: "`sprintlog sprint resume`",
+    actions.COMPLETE: "`sprintlog sprint complete`",
+    actions.DONE: "`sprintlog log`",
+}
+"""The next command to type for each action."""
+
+
+def standing(
+    sprint: Sprint, found: Status, action: Action, when: When, judged: Judged | None
+) -> Iterator[Told]:
+    """Yield lines about the current work, or about why and when the sprint stopped.
+
+    The first line also states the result, its evidence and the iteration to use.
+    """
+    said = [*_standing(sprint, found, action, when)]
+    lines = [told for told in said if told[0] != HINT]
+    if not lines:
+        yield from said
+        return
+    (word, text), *others = lines
+    result = [part for part in result_said(sprint, judged) if part not in text]
+    if (why := refusal_of(sprint.plan)) is not None:
+        # The person who is needed learns the reason from the first line.
+        told = [one for one in others if one[0] == "details" and one[1].endswith(why)]
+        others = [one for one in others if one not in told]
+        result = [text for _, text in told] or result
+    use = [] if word == "running" else [*filter(None, [use_said(sprint, judged)])]
+    parts = [*result, *use, text] if word == "done" else [text, *result, *use]
+    yield word, "; ".join(parts)
+    yield from others
+    ends = None if word == "running" else completes(sprint, action, judged)
+    yield from said_hints(said) if ends is None else [(HINT, ends)]
+
+
+def said_hints(told: Iterable[Told]) -> list[Told]:
+    """Return the lines that state how to continue."""
+    return [one for one in told if one[0] == HINT]
+
+
+def headline(
+    sprint: Sprint, told: Iterable[Told], action: Action, when: When
+) -> list[Told]:
+    """Return the lines of a standing; the first one ends with the next command."""
+    said = [*told]
+    hints = [text for _, text in said_hints(said)] or _after_end(sprint, action)
+    lines = [one for one in said if one[0] != HINT]
+    if not lines:
+        return [_current(action, when)]
+    (word, text), *others = lines
+    return [(word, NEXT.join([text, *hints])), *others]
+
+
+def status_answer(
+    workspace: ServiceWorkspace,
+    sprint: Sprint,
+    *,
+    at: str | None = None,
+    action: Action | None = None,
+) -> Status:
+    """Return a sprint's status with its outcome, and with its iterations if measured."""
+    action = action or views.what_is_next(workspace, sprint, at=at)
+    found, tracker = status(workspace, sprint, action, at=at), sprint.knowledge.tracker
+    judged = None
+    if tracker.highest or tracker.baseline or tracker.failed:
+        judged = evaluate(workspace.log, sprint)
+        # Imported here: many sprints have no measurements.
+        from ..views.quality import with_iterations
+
+        found = with_iterations(found, judged)
+    return replace(found, outcome=outcome_of(sprint, found, action, judged))
+
+
+def outcome_of(
+    sprint: Sprint, found: Status, action: Action, judged: Judged | None
+) -> Outcome:
+    """Return the outcome of a sprint so far, with times as they were recorded."""
+    told = standing(sprint, found, action, _recorded, judged)
+    word, text = headline(sprint, told, action, _recorded)[0]
+    hint = text if word == "next" else text.partition(NEXT)[2] or None
+    return Outcome(f"{word}: {text}", goal_word(sprint), usable(sprint, judged), hint)
+
+
+def _after_end(sprint: Sprint, action: Action) -> list[str]:
+    """Return what to do after the end of the work."""
+    if action.do != actions.DONE:
+        return [TYPED[action.do]] if action.do == actions.COMPLETE else []
+    typed = "`sprintlog report`" if sprint.knowledge.tracker.highest else TYPED[action.do]
+    is_claim = goal_word(sprint) == CLAIMED
+    return [f"check the work, for example with {typed}" if is_claim else typed]
+
+
+def _recorded(at: object, *, is_relative: bool = False) -> str:
+    return str(at)
+
+
+def _current(action: Action, when: When) -> Told:
+    """Return a line with the current phase or the next command."""
+    if action.resumed and action.phase:
+        return "now", f"{action.phase} is in progress"
+    then = f"wait until {when(action.until)}" if action.do == actions.WAIT else ""
+    where = f" for {action.phase}" if action.phase else ""
+    return "next", f"{then or TYPED[action.do]}{where}"
+
+
+def _standing(sprint: Sprint, found: Status, action: Action, when: When) -> Iterator[Told]:
     run = found.run or None
     if run is not None and run.state == views.RUNNING:
         yield "running", _doing(sprint, action, run, when)
@@ -32,28 +155,28 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
         return
     said = stopped(action, when)
     since = _since(sprint, found, run, action, when)
+    if action.do == actions.DONE:
+        yield "done", f"since {since}"
+        return
     if said or run is None:
         # Next to `in-progress`, the reason alone would not show that work has stopped.
         stands = action.do == actions.STOP and sprint.plan.status == IN_PROGRESS
         why = "stopped" if stands else "why"
         for word, text in said:
-            if word != "hint":
+            if word != HINT:
                 yield why if word == "why" else word, text
         if said and since:
             yield "since", since
-        yield from (told for told in said if told[0] == "hint")
+        yield from said_hints(said)
         # The tree already marks the current phase of a plan.
         is_bare = sprint.plan.is_ralph and sprint.plan.iteration
         if is_bare and not said and sprint.plan.status == IN_PROGRESS:
             yield "now", _between_runs(sprint, found, when)
         return
-    if action.do == actions.DONE:
-        yield "done", f"since {since}"
-        return
     yield "stopped", _ended(found, run, when)
     yield "since", str(since)
     started = sprint.knowledge.loops.started
-    yield "hint", f"`{run_again(started)}` continues the work"
+    yield HINT, f"`{run_again(started)}` continues the work"
 
 
 def at_iteration(sprint: Sprint, current: object) -> str:
@@ -132,16 +255,19 @@ def _since(
     """
     last, ended = stood_since(found), work_ended(run) if run else None
     is_stopped_since = action.do == actions.STOP and sprint.plan.status != IN_PROGRESS
+    is_done = action.do == actions.DONE
     if (
         run is None
         or ended is None
         or (
-            (action.do == actions.DONE and run.because != actions.DONE)
+            (is_done and run.because != actions.DONE)
             or (is_stopped_since and run.why != action.why and last and last > ended)
         )
     ):
         return when(last) if last else None
     said = when(ended)
+    if is_done:
+        return said
     if run.because == LOST or run.state != views.ENDED:
         return f"{said}, the time of its last event"
     code = ""

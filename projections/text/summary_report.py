@@ -65,11 +65,11 @@ _MAY_GO = ("Turns", "Tokens", "Errors")
 
 
 class SummaryTexts(NamedTuple):
-    """Text formatted by the caller: times, costs and the reason for the stop."""
+    """Text formatted by the caller: times, costs and the outcome."""
 
     time: str = ""
     cost: str = ""
-    why: str | None = None
+    outcome: str = ""
     left: str = ""
     """The files that the newest snapshot omits."""
     tree: str = ""
@@ -105,8 +105,8 @@ def _state(sprint: Sprint, told: SummaryTexts) -> list[str]:
     lines = [f"- **Status**: {code(str(sprint.document.get('status')))}"]
     if told.tree:
         lines.append(f"- **Work tree**: {code(told.tree)}")
-    if told.why:
-        lines.append(f"- **Why it stopped**: {code(told.why)}")
+    if told.outcome:
+        lines.append(f"- **Outcome**: {code(told.outcome)}")
     if told.time:
         lines.append(f"- **Time**: {told.time}")
     tree = sprint.plan.tree

@@ -9,12 +9,9 @@ from msgspec.structs import asdict, replace
 from sprintlog.engine.judging.changes import deltas
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.events import OwnMetric, RulesSet
-from sprintlog.engine.service.streams.evaluation import Judged, evaluate
-from sprintlog.engine.service.workspace import ServiceWorkspace
+from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.events import Budgets
-from sprintlog.engine.sprint.state.sprint import Sprint
 
-from . import work
 from .files import FileChange
 from .iteration_quality import standing
 from .iterations import (
@@ -26,7 +23,7 @@ from .iterations import (
     side,
     with_description,
 )
-from .runs import spending, what_is_next
+from .runs import spending
 from .work import Status
 
 
@@ -179,12 +176,3 @@ def _row(judged: Judged, one: Judgement) -> JudgedIteration:
 def with_iterations(found: Status, judged: Judged) -> Status:
     """Add the quality of the iterations to a status."""
     return replace(found, iterations=iterations_standing(judged))
-
-
-def status(workspace: ServiceWorkspace, sprint: Sprint, *, at: str | None = None) -> Status:
-    """Return a sprint's status with its iterations, now or as of a point in the log."""
-    action = what_is_next(workspace, sprint, at=at)
-    found, tracker = work.status(workspace, sprint, action, at=at), sprint.knowledge.tracker
-    if not (tracker.highest or tracker.baseline or tracker.failed):
-        return found
-    return with_iterations(found, evaluate(workspace.log, sprint))

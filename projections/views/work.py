@@ -99,6 +99,19 @@ class PathsLeftOut(Struct, frozen=True):
     """At most 100 paths; `show iteration N --files` lists all."""
 
 
+class Outcome(Struct, frozen=True):
+    """The outcome of a sprint so far."""
+
+    sentence: str
+    """The result, its evidence, the iteration to use, and what to do next."""
+    goal: str | None
+    """`verified`, `claimed`, `refused` or `open`; null without a goal."""
+    iteration: int | None
+    """The iteration whose files are the result; null if this is unknown."""
+    next: str | None
+    """How to continue; null if no person needs to act."""
+
+
 class Status(Struct, frozen=True, kw_only=True):
     """The status of a sprint; fields about a goal are present only in Ralph mode."""
 
@@ -106,6 +119,7 @@ class Status(Struct, frozen=True, kw_only=True):
     version: int
     status: Any
     stale: bool
+    outcome: Outcome | UnsetType = UNSET
     stopped: Action | None
     """Why the sprint has stopped; null if it has not stopped."""
     pointer: str | None

@@ -101,6 +101,7 @@ def story() -> Iterator[tuple[str, list[str]]]:
     """Yield the steps of the log: the time, and the command."""
     night, morning = "2026-01-15T%s:00Z", "2026-01-16T%s:00Z"
     bot, person = ["--actor", "agent:coder"], ["--actor", "operator"]
+    end = ["iteration", "end", "--actor", "runtime"]
     yield night % "20:58", ["sprint", "create", "auth", "--plan", "plan.yaml"]
     yield night % "21:00", ["sprint", "start", "--actor", "operator"]
     yield night % "21:00", ["iteration", "baseline", *_metrics(8, 5, 61, 0)]
@@ -109,7 +110,7 @@ def story() -> Iterator[tuple[str, list[str]]]:
     ran = AGENT % ("setup", "completed", 0, 192_400, 41_200, 1_830, "0.4213", 7, 1)
     yield night % "21:05", ["append", "agent-ran", "--data", ran, *bot]
     yield night % "21:05", ["phase", "complete", "setup", "--summary", LONG, *bot]
-    yield night % "21:06", ["iteration", "end", *_metrics(10, 9, 72.5, 1), *bot]
+    yield (night % "21:06", [*end, *_metrics(10, 9, 72.5, 1)])
     yield night % "22:40", ["iteration", "start", *bot]
     yield night % "22:41", ["phase", "start", "build/login/implement", *bot]
     title = "Umlaute wie ä und 表示が崩れる 🎉 break the table \x1b[31mof requests"
@@ -120,11 +121,11 @@ def story() -> Iterator[tuple[str, list[str]]]:
                    "12.5", 48, 2)  # fmt: skip
     yield night % "23:10", ["append", "agent-ran", "--data", ran, *bot]
     yield night % "23:10", ["phase", "complete", "build/login/implement", *bot]
-    yield night % "23:12", ["iteration", "end", *_metrics(14, 13, 80.25, 0), *bot]
+    yield (night % "23:12", [*end, *_metrics(14, 13, 80.25, 0)])
     yield night % "23:13", ["iteration", "decide"]
     yield night % "23:30", ["iteration", "start", *bot]
     yield morning % "06:02", ["note", "back at my desk\twith coffee", "--actor", "operator"]
-    yield morning % "06:10", ["iteration", "end", *_metrics(14, 9, 71, 6), *bot]
+    yield (morning % "06:10", [*end, *_metrics(14, 9, 71, 6)])
     yield morning % "07:00", ["rollback", "iter:2", "--reason",
                               "iteration 3 broke four tests", *person]  # fmt: skip
     yield morning % "07:05", ["queue", "defer", "req-2", "--until", "end-of-phase",

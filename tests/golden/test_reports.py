@@ -59,6 +59,8 @@ def test_the_layout_is_the_stored_one(events: list[RecordedEvent]) -> None:
 
 def test_the_summary_is_the_stored_one(events: list[RecordedEvent]) -> None:
     """The page of a stored loop never changes."""
-    told = SummaryTexts(time="the whole night", cost="$1.50", why="somebody stopped it")
+    told = SummaryTexts(
+        time="the whole night", cost="$1.50", outcome="stopped: somebody stopped it"
+    )
     text = summary_markdown(judged_at(events, len(events)), told)
     assert text == (EXPECTED / "summary.md").read_text(encoding="utf-8")

@@ -222,14 +222,14 @@ def test_unknown_costs_are_called_unknown(loop: Loop, done: Run) -> None:
 
 
 def test_a_stopped_sprint_says_why(loop: Loop, run: Run, done: Run) -> None:
-    """The page of a stopped sprint states the reason, and the command below it."""
+    """The page of a stopped sprint states the reason and the next command."""
     loop(None, ())
     done("sprint", "pause", "--reason", "lunch `x`")
     result = run("report")
-    assert "- **Status**: `paused`\n- **Why it stopped**: ``" in result.out
+    assert "- **Status**: `paused`\n- **Outcome**: `` why: " in result.out
     assert "lunch `x`" in result.out
     assert "- No iteration was measured" in result.out
-    assert "hint: `sprintlog sprint resume`" in result.err
+    assert "; next: `sprintlog sprint resume`" in result.out
     assert done("report", "--json").json["stopped"]["because"] == "paused"
 
 

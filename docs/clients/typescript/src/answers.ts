@@ -783,6 +783,14 @@ export interface Offer {
   taken?: boolean;
 }
 
+/** The outcome of a sprint so far. */
+export interface Outcome {
+  sentence: string;
+  goal: string | null;
+  iteration: number | null;
+  next: string | null;
+}
+
 /** Changes made between two iterations, outside any iteration. */
 export interface OutsideChanges {
   files: FileChange[];
@@ -1228,6 +1236,7 @@ export interface Status {
   version: number;
   status: unknown;
   stale: boolean;
+  outcome?: Outcome;
   stopped: Action | null;
   pointer: string | null;
   current: unknown;

@@ -102,9 +102,9 @@ def test_an_error_ends_it(run: Run, agent: Any, done: Run) -> None:
     assert (end["because"], end["exit_code"]) == ("error", 1)
     assert end["why"] == "hook h has no command"
     said = done("status", "--sprint", "hooked").out.splitlines()
-    assert said[0] == "stopped: it failed: hook h has no command"
     again = f"sprintlog run --sprint hooked -- {shlex.join([sys.executable, 'agent.py'])}"
-    assert said[2].startswith(f"hint: `{again}` continues")
+    failed = "stopped: it failed: hook h has no command"
+    assert said[0].startswith(f"{failed}; next: `{again}` continues")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -137,7 +137,7 @@ def test_a_killed_run_is_told_by_the_next_command(
         assert done(*reader).err == ""
     head = done("status").out.splitlines()
     assert f"process {loop.pid} on" in head[0]
-    assert head[0].endswith("is gone: it was killed, or the machine went down")
+    assert "is gone: it was killed, or the machine went down; next: `" in head[0]
     assert head[1] == f"since: {before[-1]['at']}, the time of its last event"
     assert done("status", "--json").json["run"]["state"] == "gone"
     assert done("log", "--json").lines == before

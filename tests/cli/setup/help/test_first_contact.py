@@ -84,7 +84,7 @@ def test_it_leads_through_a_sprint(folder: Path, done: Run) -> None:
         assert expected in last_line(done)
         done(*expected.split())
     follow(done, last_line(done))
-    assert "`sprintlog log`" in last_line(done)
+    assert "next: `sprintlog log`\n" in done().out
 
 
 def test_it_repeats_the_hint_of_a_stop(sprint: Path, done: Run) -> None:
@@ -92,7 +92,7 @@ def test_it_repeats_the_hint_of_a_stop(sprint: Path, done: Run) -> None:
     done("sprint", "pause", "--reason", "lunch")
     hint = done("next", "--json").json["hint"]
     assert done().out == done("status").out
-    assert f"hint: {hint}\n" in done().out
+    assert f"; next: {hint}\n" in done().out
 
 
 def test_of_several_sprints_it_names_some(folder: Path, done: Run) -> None:
@@ -120,6 +120,6 @@ def test_it_follows_the_variable(
 
 def test_it_has_something_to_type_for_every_answer() -> None:
     """There is a text for every answer of `next`."""
-    from sprintlog.cli.stops import TYPED
+    from sprintlog.projections.text.stops import TYPED
 
     assert {*TYPED} == {*ACTIONS} - {STOP, WAIT}

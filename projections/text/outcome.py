@@ -1,0 +1,150 @@
+"""The outcome of a sprint so far: the result, its evidence, and the iteration to use."""
+
+from collections.abc import Iterator, Sequence
+
+from sprintlog.engine.judging.exact import shown
+from sprintlog.engine.judging.loop_rules import ROLLBACK
+from sprintlog.engine.judging.tracker import BASELINE_NUMBER
+from sprintlog.engine.service.streams.evaluation import Judged
+from sprintlog.engine.sprint.agent import actions
+from sprintlog.engine.sprint.agent.actions import Action
+from sprintlog.engine.sprint.events import ClaimAccepted, GoalCompleted
+from sprintlog.engine.sprint.iterations.measurement import measured_on_path
+from sprintlog.engine.sprint.state.completion import (
+    goal_standing,
+    open_claim,
+    refusal_of,
+    urgent,
+)
+from sprintlog.engine.sprint.state.document_fields import goal_said, min_iterations
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.words import COMPLETED
+
+from ..views.iteration_quality import pending_advice
+from .phrases import counted
+
+LOOKED_AT_MAX = 100
+"""The number of newest iterations examined to find since when all tests pass."""
+VERIFIED, CLAIMED, REFUSED, OPEN = "verified", "claimed", "refused", "open"
+"""Whether a goal is reached."""
+_COMPLETES = (None, actions.LIMIT, actions.BUDGET, actions.JUDGE)
+"""The reasons to stop after which a goal can be completed by hand."""
+
+
+def goal_word(sprint: Sprint) -> str | None:
+    """Return whether the goal is reached, in one word; None without a goal."""
+    plan = sprint.plan
+    if not plan.is_ralph:
+        return None
+    if plan.status == COMPLETED:
+        if not isinstance(plan.last.sprint, GoalCompleted):
+            return OPEN
+        return VERIFIED if isinstance(plan.last.decided, ClaimAccepted) else CLAIMED
+    if refusal_of(plan):
+        return REFUSED
+    return OPEN if open_claim(plan) is None else CLAIMED
+
+
+def result_said(sprint: Sprint, judged: Judged | None) -> list[str]:
+    """Return the result of a sprint and its evidence, as parts of a sentence."""
+    plan = sprint.plan
+    if plan.status == COMPLETED:
+        return [*_of_completed(sprint)]
+    claim, parts = plan.last.claim, list[str]()
+    if claim is not None and claim.iteration == plan.iteration:
+        if why := refusal_of(plan):
+            parts.append(f"claim refused: {why}")
+        elif open_claim(plan) is not None:
+            parts.append("claimed, not verified")
+    said = _measured_said(judged) if judged is not None else None
+    if said is not None and not any(said.partition(" in ")[0] in x for x in parts):
+        parts.append(said)
+    return parts
+
+
+def _of_completed(sprint: Sprint) -> Iterator[str]:
+    plan = sprint.plan
+    if plan.is_ralph:
+        done = plan.last.sprint
+        if isinstance(done, GoalCompleted) or getattr(done, "abandons_goal", False):
+            yield f"the goal is {goal_standing(plan)}"
+    elif total := sum(plan.tree.phases.values()):
+        yield f"{plan.tree.phases[COMPLETED]} of {counted(total, 'phase')} completed"
+
+
+def usable(sprint: Sprint, judged: Judged | None) -> int | None:
+    """Return the iteration whose files are the result so far, or None if it is unknown."""
+    tracker, done = sprint.knowledge.tracker, sprint.plan.last.sprint
+    if tracker.selected is not None:
+        return tracker.selected.number
+    if sprint.plan.status == COMPLETED and isinstance(done, GoalCompleted):
+        return done.iteration or None
+    return None if judged is None else judged.target()
+
+
+def use_said(sprint: Sprint, judged: Judged | None) -> str | None:
+    """Return which iteration to use, with its figures unless it is the last one."""
+    number = usable(sprint, judged)
+    if number is None:
+        return None
+    if number == BASELINE_NUMBER:
+        return "use the files from before the first iteration"
+    is_known = judged is not None and judged.tracker.entry(number) is not None
+    if judged is None or not is_known or number == judged.last:
+        return f"use iteration {number}"
+    return f"use iteration {number} ({_figures(judged, number)})"
+
+
+def completes(sprint: Sprint, action: Action, judged: Judged | None) -> str | None:
+    """Return the command that completes a goal whose tests all pass, or None."""
+    plan = sprint.plan
+    if plan.status == COMPLETED or judged is None or goal_said(plan.document) is None:
+        return None
+    is_open = plan.is_ralph and plan.is_at_goal and not urgent(sprint, put_off=True)
+    if not is_open or plan.iteration < min_iterations(plan.document):
+        return None
+    advice, numbers = pending_advice(judged), _all_pass(judged)
+    if action.because not in _COMPLETES or plan.iteration not in numbers:
+        return None
+    if refusal_of(plan) or (advice is not None and advice.action == ROLLBACK):
+        return None
+    return "`sprintlog goal complete` if that is the goal"
+
+
+def _measured_said(judged: Judged) -> str | None:
+    """Return the figures of the last measured iteration, with any changed measure."""
+    if (last := judged.last) is None:
+        return None
+    if (changed := judged.tracker.changed.get(last)) is not None:
+        return f"iteration {last} changed its measure: {changed.words}"
+    if since := _all_pass(judged):
+        count = judged.one(last).figures.test_count
+        said = "the test passes" if count == 1 else f"all {count} tests pass"
+        leaf = judged.sprint.plan.tree.open_leaf() if judged.sprint.plan.is_ralph else None
+        more = "" if leaf is None else f"; phase {leaf.address} precedes the goal"
+        return f"{said} since iteration {since[-1]}{more}"
+    said = _figures(judged, last)
+    return said and f"{said} in iteration {last}"
+
+
+def _figures(judged: Judged, number: int) -> str:
+    """Return an iteration's tests or, if they are unknown, its score."""
+    one = judged.one(number)
+    count, passed = one.figures.test_count, one.figures.tests_passed
+    if count is not None and passed is not None:
+        return f"{passed} of {counted(count, 'test')} pass"
+    return "" if one.score.value is None else f"score {shown(one.score.value, 2)}"
+
+
+def _all_pass(judged: Judged) -> Sequence[int]:
+    """Return the newest consecutive iterations in which all tests pass, newest first."""
+    found = list[int]()
+    for number in reversed(measured_on_path(judged.sprint)[-LOOKED_AT_MAX:]):
+        figures = judged.one(number).figures
+        is_changed = number in judged.tracker.changed
+        if not figures.test_count or figures.tests_passed != figures.test_count:
+            break
+        if is_changed:
+            break
+        found.append(number)
+    return found
