@@ -44,9 +44,9 @@ HOW = {
 """What an agent must do after each action that `next` can return."""
 
 _OF_STATUS = (
-    *("sprint", "version", "status", "stale", "pointer", "goal", "current", "stopped"),
-    *("human_needed", "queue", "stats", "idle", "reflection", "iterations", "spent"),
-    *("budgets", "steps"),
+    *("sprint", "version", "status", "stale", "outcome", "pointer", "goal", "current"),
+    *("stopped", "human_needed", "queue", "stats", "idle", "reflection", "iterations"),
+    *("spent", "budgets", "steps"),
 )
 _OF_EVENT = ("version", "position", "at", "type", "actor", "data")
 _OF_NEXT = (

@@ -11,6 +11,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.stops import ENDS
+from sprintlog.engine.sprint.state.completion import CONDITION, PERSON
 
 from ..views.events import described, event_of
 from .event_line import what
@@ -134,6 +135,24 @@ def _person(event: f.HumanNeeded) -> DecisionWords:
     return DecisionWords(f"A person is needed{where}", f"{event.reason}.{asked}".strip())
 
 
+def _claimed(event: f.GoalClaimed) -> DecisionWords:
+    by = "A person" if event.source == PERSON else f"Iteration {event.iteration}"
+    by = "The condition" if event.source == CONDITION else by
+    early = f" (too early: {event.reason})" if event.reason else ""
+    return DecisionWords(f"{by} claimed that the goal is reached{early}", event.summary)
+
+
+def _reviewed(event: f.ClaimReviewed) -> DecisionWords:
+    verb = "accepts" if event.accepts else "refuses"
+    words = f"The reviewer {verb} the claim of iteration {event.claim}"
+    return DecisionWords(words, event.reason)
+
+
+def _goal_reached(event: f.GoalCompleted) -> DecisionWords:
+    by = " by a person" if event.source == PERSON else ""
+    return DecisionWords(f"The goal was completed{by}", event.summary)
+
+
 def _resumed(event: f.SprintResumed) -> DecisionWords:
     by = f" by {event.by}" if event.by else ""
     return DecisionWords(f"The sprint was resumed{by}", event.why or "")
@@ -160,8 +179,11 @@ _SAY: dict[type[Event], Callable[[Any], DecisionWords]] = {
     f.HumanNeeded: _person,
     f.SprintResumed: _resumed,
     f.BreakpointReached: _plain("The sprint waits for a review after {e.phase}"),
-    f.GoalClaimed: _plain("Iteration {e.iteration} claimed that the goal is reached"),
-    f.GoalCompleted: _plain("The goal was reached: {e.summary}"),
+    f.GoalClaimed: _claimed,
+    f.ClaimReviewed: _reviewed,
+    f.ClaimAccepted: _plain("The claim of iteration {e.claim} was accepted, verified"),
+    f.ClaimRefused: _plain("The claim of iteration {e.claim} was refused"),
+    f.GoalCompleted: _goal_reached,
     f.GoalSet: _plain("The goal is: {e.goal}"),
     f.SprintCompiled: _plain("The sprint was created"),
 }
@@ -169,5 +191,6 @@ _COURSE = {
     *("iteration-measured", "measurement-failed", "iteration-ended", "iteration-failed"),
     *("phase-completed", "phase-failed", "sprint-started", "sprint-completed"),
     *("run-started", "agent-ran", "budget-warned", "note-added", "request-queued"),
+    *("claim-reviewed", "claim-accepted", "claim-refused", "measurement-changed"),
 }
 """The important events that are not decisions."""
