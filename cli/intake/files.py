@@ -15,7 +15,6 @@ from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.projections.state_files.yaml.writer import DEPTH_MAX, NODES_MAX
 
-KEY_CHARS_SHOWN = 40
 _NO_NUMBER = re.compile(rb"[:\[,]\s*(-?Infinity|NaN)\b")
 """Matches the non-standard numbers that Python writes as JSON."""
 
@@ -32,8 +31,12 @@ def load(
         text = without_mark(text)
         value = msgspec.json.decode(text)
         keys, nodes = _size(value)
+        twice = None
         # If no text contains a colon, the number of colons equals the number of keys.
-        twice = None if text.count(b":") == keys else _key_there_twice(text)
+        if text.count(b":") != keys:
+            from sprintlog.engine.adapters.reports.parsers import duplicate_key
+
+            twice = duplicate_key(text)
     except RecursionError:
         problem = f"nested deeper than {DEPTH_MAX} levels"
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -67,22 +70,6 @@ def _size(value: Any) -> tuple[int, int]:
         elif isinstance(found, list):
             values.extend(found)
     return keys, keys + len(values)
-
-
-def _key_there_twice(text: bytes) -> str | None:
-    """Return a duplicate key in a JSON object, or None; msgspec would accept duplicates."""
-    import json
-
-    twice: list[str] = []
-
-    def notice(pairs: list[tuple[str, Any]]) -> None:
-        if len(dict(pairs)) < len(pairs):
-            last = {name: place for place, (name, _) in enumerate(pairs)}
-            twice.extend(n for place, (n, _) in enumerate(pairs) if last[n] != place)
-
-    # Numbers are not converted, because long numbers are slow and not required.
-    json.loads(text, object_pairs_hook=notice, parse_int=str, parse_float=str)
-    return json.dumps(twice[0][:KEY_CHARS_SHOWN]) if twice else None
 
 
 STANDARD_INPUT = "-"

@@ -49,8 +49,8 @@ def _step(step: v.Data) -> out.Items:
 
 
 def _tool(step: v.Data, key: str) -> out.Items:
-    info, state = v.mapping(step.get("tool_info")), v.text(step.get("state"))
-    given = v.mapping(info.get("parameters"))
+    info, state = v.inner(step, "tool_info"), v.text(step.get("state"))
+    given = v.inner(info, "parameters")
     tool = v.text(step.get("tool_name")) or v.text(info.get("name"))
     command = v.text(given.get("CommandLine")) or v.command_of(given)
     called = out.Called(key, tool, command, given=given)
@@ -78,7 +78,7 @@ def _usage(
     of: v.Data, *, turns: int | None = None, duration_ms: int | None = None
 ) -> Usage:
     """Return the figures for a step or a result; thinking tokens count as output."""
-    given, written, cached, total = v.counts(v.mapping(of.get("usage")), *_TOKENS)
+    given, written, cached, total = v.counts(v.inner(of, "usage"), *_TOKENS)
     if None not in (given, written) and total == (given or 0) + (written or 0):
         given = v.less(given, cached)
     return Usage(given, written, cached, turns=turns, duration_ms=duration_ms)

@@ -36,9 +36,7 @@ def read(message: v.Data) -> out.Items | None:
     kind = message.get("type")
     if kind == "result" and not _RESULT_KEYS.isdisjoint(message):
         return _result(message)
-    if kind == "progress" and isinstance(
-        v.mapping(message.get("data")).get("message"), dict
-    ):
+    if kind == "progress" and isinstance(v.inner(message, "data").get("message"), dict):
         return _progress(message)
     is_kept = bool(v.text(message.get("sessionId")))
     if is_kept and isinstance(message.get("forkedFrom"), dict):
@@ -50,7 +48,7 @@ def read(message: v.Data) -> out.Items | None:
     if kind == "user" and isinstance(message.get("message"), dict):
         return (*session, *_user(message))
     if kind == "rate_limit_event":
-        return (*session, *_limited(v.mapping(message.get("rate_limit_info"))))
+        return (*session, *_limited(v.inner(message, "rate_limit_info")))
     if "message" in message and not isinstance(message["message"], dict):
         return None
     if v.text(kind) and (v.text(message.get("session_id")) or is_kept):
@@ -66,10 +64,10 @@ def read(message: v.Data) -> out.Items | None:
 
 def _progress(message: v.Data) -> out.Items:
     """Return the items in a progress message, which repeats a message from a subagent."""
-    data = v.mapping(message.get("data"))
+    data = v.inner(message, "data")
     named = {name: message.get(name) for name in ("sessionId", "version")}
     by = {"isSidechain": True, "agentId": data.get("agentId")}
-    return read({**v.mapping(data.get("message")), **named, **by}) or ()
+    return read({**v.inner(data, "message"), **named, **by}) or ()
 
 
 def _limited(info: v.Data) -> out.Items:
@@ -105,12 +103,12 @@ def _result(message: v.Data) -> out.Items:
     )
     turn = Usage(turns=turns, duration_ms=took)
     cost = v.amount(message.get("total_cost_usd", message.get("cost_usd")))
-    named, session = v.mapping(message.get("modelUsage")), v.text(message.get("session_id"))
+    named, session = v.inner(message, "modelUsage"), v.text(message.get("session_id"))
     models = v.objects(list(named.values()))
     total = known_sum(v.tokens(model, *_OF_MODEL) for model in models)
     if not models:
         # Only for the turn, and without subagents; older versions state nothing else.
-        turn = known_sum([turn, v.tokens(v.mapping(message.get("usage")), *v.TOKENS)])
+        turn = known_sum([turn, v.tokens(v.inner(message, "usage"), *v.TOKENS)])
     key = v.word(message, "uuid") if part is None else session
     final_words = v.text(final) if isinstance(final, str) else None
     return (
@@ -135,8 +133,8 @@ def _reason(message: v.Data) -> str:
 
 
 def _assistant(message: v.Data, *, is_kept: bool) -> out.Items:
-    inner = v.mapping(message.get("message"))
-    usage = v.mapping(inner.get("usage"))
+    inner = v.inner(message, "message")
+    usage = v.inner(inner, "usage")
     stopped = v.text(inner.get("stop_reason"))
     # The number of output tokens is a placeholder until the answer is complete.
     used = v.tokens(usage if stopped else {**usage, "output_tokens": None}, *v.TOKENS)
@@ -156,11 +154,10 @@ def _assistant(message: v.Data, *, is_kept: bool) -> out.Items:
 
 def _subagent(message: v.Data) -> str | None:
     """Return the subagent that a message belongs to; None for the main agent."""
-    called_by = v.text(message.get("parent_tool_use_id"))
+    if called_by := v.text(message.get("parent_tool_use_id")):
+        return called_by
     is_side = message.get("isSidechain") is True
-    return called_by or (
-        (v.text(message.get("agentId")) or "subagent") if is_side else None
-    )
+    return (v.text(message.get("agentId")) or "subagent") if is_side else None
 
 
 def _content(content: object, *, by: str | None, at: str | None) -> list[out.Item]:
@@ -173,13 +170,13 @@ def _content(content: object, *, by: str | None, at: str | None) -> list[out.Ite
                 items.append(out.Said(v.text(block.get("text"))))
         elif block.get("type") == "tool_use":
             key, tool = v.word(block, "id"), v.text(block.get("name"))
-            items.append(v.called(key, tool, v.mapping(block.get("input")), by=by, at=at))
+            items.append(v.called(key, tool, v.inner(block, "input"), by=by, at=at))
     return items
 
 
 def _user(message: v.Data) -> out.Items:
     """Return the user's prompt or the tool results in a message."""
-    content = v.mapping(message.get("message")).get("content")
+    content = v.inner(message, "message").get("content")
     at = v.word(message, "timestamp")
     if isinstance(content, str):
         if _subagent(message) is None and content.startswith(_INTERRUPTED):

@@ -34,11 +34,11 @@ def read(message: v.Data) -> out.Items | None:
         return (out.Session(v.text(message.get("thread_id"))),)
     if kind == "turn.completed":
         # Despite its name, it covers the thread so far.
-        used = usage_of(v.mapping(message.get("usage")))
+        used = usage_of(v.inner(message, "usage"))
         return (out.Used(used, out.FigureSpan.SESSION), out.AgentEnded())
     if kind == "turn.failed":
-        return (out.failed(v.word(v.mapping(message.get("error")), "message")),)
-    return _item(v.mapping(message.get("item")), is_whole=kind == "item.completed")
+        return (out.failed(v.word(v.inner(message, "error"), "message")),)
+    return _item(v.inner(message, "item"), is_whole=kind == "item.completed")
 
 
 def _notified(message: v.Data) -> out.Items:
@@ -96,7 +96,7 @@ def read_rollout(message: v.Data) -> out.Items | None:
     kind = v.text(message.get("type"))
     if kind not in _LINES or not isinstance(message.get("payload"), dict):
         return _bare(message, kind)
-    payload, at = v.mapping(message.get("payload")), v.word(message, "timestamp")
+    payload, at = v.inner(message, "payload"), v.word(message, "timestamp")
     if kind == "session_meta":
         return (_session(payload, forked_at=at if payload.get("forked_from_id") else None),)
     if kind == "turn_context":
@@ -109,7 +109,7 @@ def read_rollout(message: v.Data) -> out.Items | None:
 
 def _session(payload: v.Data, *, forked_at: str | None = None) -> out.Session:
     session, version = v.text(payload.get("id")), v.word(payload, "cli_version")
-    commit = v.word(v.mapping(payload.get("git")), "commit_hash")
+    commit = v.word(v.inner(payload, "git"), "commit_hash")
     return out.Session(session, version, commit=commit, forked_at=forked_at)
 
 
@@ -131,7 +131,7 @@ def _response(payload: v.Data, at: str | None) -> out.Items:
     kind, key = v.text(payload.get("type")), v.word(payload, "call_id")
     if kind in _CALLS:
         given = v.mapping(v.parse(v.text(payload.get("arguments")).encode()))
-        given = given or v.mapping(payload.get("action"))
+        given = given or v.inner(payload, "action")
         given = given or {"patch": v.text(payload.get("input"))}
         return (v.called(key, v.text(payload.get("name")) or kind, given, at=at),)
     if kind in _ANSWERS:
@@ -154,9 +154,9 @@ def _response(payload: v.Data, at: str | None) -> out.Items:
 def _event(payload: v.Data, at: str | None) -> out.Items:
     kind = v.text(payload.get("type"))
     if kind == "item_completed":
-        return _rollout_item(v.mapping(payload.get("item")), payload, at)
+        return _rollout_item(v.inner(payload, "item"), payload, at)
     if kind == "token_count":
-        return _counted(v.mapping(payload.get("info")))
+        return _counted(v.inner(payload, "info"))
     if kind == "task_complete":
         took = Usage(duration_ms=v.count(payload.get("duration_ms")))
         said = payload.get("last_agent_message")
@@ -171,7 +171,7 @@ def _event(payload: v.Data, at: str | None) -> out.Items:
 
 def _counted(info: v.Data) -> out.Items:
     """Return the last model call, identified by the thread's total after that call."""
-    total, last = v.mapping(info.get("total_token_usage")), info.get("last_token_usage")
+    total, last = v.inner(info, "total_token_usage"), info.get("last_token_usage")
     if not isinstance(last, dict):
         return (out.Used(usage_of(total), out.FigureSpan.SESSION),) if total else ()
     key = "/".join(map(str, v.counts(total, "input_tokens", "output_tokens")))
@@ -181,17 +181,16 @@ def _counted(info: v.Data) -> out.Items:
 def _rollout_item(item: v.Data, payload: v.Data, at: str | None) -> out.Items:
     kind, key = v.text(item.get("type")), v.word(item, "id")
     if kind == "CommandExecution":
-        seconds, nanos = v.counts(v.mapping(item.get("duration")), "secs", "nanos")
+        seconds, nanos = v.counts(v.inner(item, "duration"), "secs", "nanos")
         took = seconds * 1000 + (nanos or 0) // 1_000_000 if seconds is not None else None
         code = v.integer(item.get("exit_code"))
         return (out.Returned(key, _is_completed(item), code, took, at),)
     if kind != "FileChange":
         return ()
     took = v.between(*v.counts(payload, "started_at_ms", "completed_at_ms"))
-    items: list[out.Item] = [
-        out.Returned(key, item.get("status") == "completed", None, took, at)
-    ]
-    for path, one in v.mapping(item.get("changes")).items():
+    ok = item.get("status") == "completed"
+    items: list[out.Item] = [out.Returned(key, ok, None, took, at)]
+    for path, one in v.inner(item, "changes").items():
         change = v.mapping(one)
         what = v.kind_of(change.get("type"))
         if isinstance(change.get("unified_diff"), str):

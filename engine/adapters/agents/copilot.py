@@ -61,8 +61,8 @@ class Chat:
 
     def _fields(self, index: int, fields: v.Data, keep: int | None) -> out.Items:
         """Return the items in the given fields of a request."""
-        key, result = self._ids[index], v.mapping(fields.get("result"))
-        took = v.count(v.mapping(result.get("timings")).get("totalElapsed"))
+        key, result = self._ids[index], v.inner(fields, "result")
+        took = v.count(v.inner(result, "timings").get("totalElapsed"))
         written = Usage(output_tokens=v.count(fields.get("completionTokens")))
         model = v.text(fields.get("modelId")).removeprefix("copilot/") or None
         found: list[out.Item] = []
@@ -98,27 +98,22 @@ class Chat:
 
 
 def _call(part: v.Data) -> out.Items:
-    key, about = v.word(part, "toolCallId"), v.mapping(part.get("toolSpecificData"))
-    command = v.text(v.mapping(about.get("commandLine")).get("original")) or v.command_of(
-        about
-    )
+    key, about = v.word(part, "toolCallId"), v.inner(part, "toolSpecificData")
+    command = v.text(v.inner(about, "commandLine").get("original")) or v.command_of(about)
     by = v.word(part, "subAgentInvocationId")
     called = out.Called(key, v.text(part.get("toolId")), command, by)
     if part.get("isComplete") is not True:
         return (called,)
-    state = v.mapping(about.get("terminalCommandState"))
+    state = v.inner(about, "terminalCommandState")
     exit_code = v.integer(state.get("exitCode"))
-    failed = v.mapping(part.get("resultDetails")).get("isError") is True
+    failed = v.inner(part, "resultDetails").get("isError") is True
     failed = failed or part.get("isConfirmed") in _DENIED
     ok = False if failed else None if exit_code is None else exit_code == 0
     return (called, out.Returned(key, ok, exit_code, v.count(state.get("duration"))))
 
 
 def _ended(fields: v.Data, result: v.Data) -> out.Items:
-    state, error = (
-        v.mapping(fields.get("modelState")).get("value"),
-        result.get("errorDetails"),
-    )
+    state, error = (v.inner(fields, "modelState").get("value"), result.get("errorDetails"))
     if isinstance(error, dict) or state == _FAILED:
         return (out.failed(v.word(v.mapping(error), "message")),)
     if state == _CANCELED or fields.get("isCanceled") is True:
@@ -137,7 +132,7 @@ def read(message: v.Data) -> out.Items | None:
         return _result(message)
     if "." not in kind or not isinstance(message.get("data"), dict):
         return None
-    data, at = v.mapping(message.get("data")), v.word(message, "timestamp")
+    data, at = v.inner(message, "data"), v.word(message, "timestamp")
     if message.get("ephemeral") is True:
         return ()
     by = v.word(data, "parentToolCallId")
@@ -162,13 +157,13 @@ def _session(kind: str, data: v.Data, *, key: str | None) -> out.Items:
         version, model = v.word(data, "copilotVersion"), v.word(data, "selectedModel")
         return (out.Session(v.text(data.get("sessionId")), version, model),)
     if kind == "session.usage_record":
-        usage = v.mapping(data.get("usage"))
+        usage = v.inner(data, "usage")
         model = v.word(usage, "model")
         return (out.Used(_usage(usage), out.FigureSpan.CALL, key, model=model),)
     if kind != "session.shutdown":
         return ()
-    models = v.objects(list(v.mapping(data.get("modelMetrics")).values()))
-    used = known_sum(_usage(v.mapping(model.get("usage"))) for model in models)
+    models = v.objects(list(v.inner(data, "modelMetrics").values()))
+    used = known_sum(_usage(v.inner(model, "usage")) for model in models)
     ended = out.AgentEnded(failed=data.get("shutdownType") == "error")
     return (out.Used(used, out.FigureSpan.SESSION), ended)
 
@@ -177,7 +172,7 @@ def _message(data: v.Data, by: str | None, at: str | None) -> out.Items:
     said = v.text(data.get("content"))
     items: list[out.Item] = [out.Said(said)] if said and by is None else []
     for call in v.objects(data.get("toolRequests")):
-        key, given = v.word(call, "toolCallId"), v.mapping(call.get("arguments"))
+        key, given = v.word(call, "toolCallId"), v.inner(call, "arguments")
         items.append(v.called(key, v.text(call.get("name")), given, by=by, at=at))
     if model := v.text(data.get("model")):
         items.append(out.Used(Usage(), out.FigureSpan.CALL, model=model))
@@ -187,13 +182,13 @@ def _message(data: v.Data, by: str | None, at: str | None) -> out.Items:
 def _tool(data: v.Data, by: str | None, at: str | None, *, is_over: bool) -> out.Items:
     key = v.word(data, "toolCallId")
     if not is_over:
-        tool, given = v.text(data.get("toolName")), v.mapping(data.get("arguments"))
+        tool, given = v.text(data.get("toolName")), v.inner(data, "arguments")
         return (v.called(key, tool, given, by=by, at=at),)
-    exit_code = v.integer(v.mapping(data.get("shellExecution")).get("exitCode"))
+    exit_code = v.integer(v.inner(data, "shellExecution").get("exitCode"))
     # A failed command is reported as a success.
     ok = data.get("success") is True and exit_code in (None, 0)
     edits = [one for one in v.objects(data.get("fileEdits")) if v.text(one.get("path"))]
-    diff = v.text(v.mapping(data.get("result")).get("detailedContent"))
+    diff = v.text(v.inner(data, "result").get("detailedContent"))
     lines = v.lines_of_diff(diff.split("\n")) if len(edits) == 1 and diff else (None, None)
     changes = (
         out.FileChanged(key, v.text(x.get("path")), v.kind_of(x.get("kind")), *lines)
@@ -209,7 +204,7 @@ def _usage(usage: v.Data) -> Usage:
 
 
 def _result(message: v.Data) -> out.Items:
-    took = v.count(v.mapping(message.get("usage")).get("sessionDurationMs"))
+    took = v.count(v.inner(message, "usage").get("sessionDurationMs"))
     exit_code = message.get("exitCode")
     return (
         out.Session(v.text(message.get("sessionId"))),

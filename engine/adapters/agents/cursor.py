@@ -21,14 +21,14 @@ def read(message: v.Data) -> items.Items | None:
         return ()
     if kind != "tool_call" or "tool_call" not in message:
         return None
-    key, call = v.word(message, "call_id"), v.mapping(message.get("tool_call"))
+    key, call = v.word(message, "call_id"), v.inner(message, "tool_call")
     name, about = next(((n, x) for n, x in call.items() if isinstance(x, dict)), ("", {}))
     tool = v.text(about.get("name")) or name.removesuffix("ToolCall")
-    given = v.mapping(about.get("args"))
+    given = v.inner(about, "args")
     found: list[items.Item] = [v.called(key, tool, given)]
     if message.get("subtype") != "completed":
         return tuple(found)
-    result = v.mapping(about.get("result"))
+    result = v.inner(about, "result")
     done = v.mapping(result.get("success", result.get("failure")))
     exit_code = v.integer(done.get("exitCode"))
     ok = "success" in result and exit_code in (None, 0) if result else None
@@ -44,7 +44,7 @@ def read(message: v.Data) -> items.Items | None:
 
 
 def _result(message: v.Data) -> items.Items:
-    tokens = v.tokens_in(v.mapping(message.get("usage")), *_TOKENS)
+    tokens = v.tokens_in(v.inner(message, "usage"), *_TOKENS)
     took = Usage(duration_ms=v.count(message.get("duration_ms")))
     key = v.text(message["request_id"])
     failed, final = message.get("is_error") is True, v.text(message.get("result"))

@@ -22,25 +22,24 @@ def read(message: v.Data) -> items.Items | None:
         is_prompt = message.get("role") == "user"
         return ((items.Prompted(said) if is_prompt else items.Said(said)),) if said else ()
     if kind == "tool_call" and "toolName" in message:
-        tool, given = v.text(message.get("toolName")), v.mapping(message.get("parameters"))
+        tool, given = v.text(message.get("toolName")), v.inner(message, "parameters")
         return (v.called(key, tool, given),)
     if kind == "tool_result" and "isError" in message:
-        ok, error = message.get("isError") is not True, v.mapping(message.get("error"))
-        code = v.exit_code_at_end(
-            v.text(message.get("value")) or v.text(error.get("message"))
-        )
+        ok, error = message.get("isError") is not True, v.inner(message, "error")
+        output = v.text(message.get("value")) or v.text(error.get("message"))
+        code = v.exit_code_at_end(output)
         return (items.Returned(key, ok and code in (None, 0), code),)
     if kind == "error" and "source" in message:
         return (items.failed(v.word(message, "message")),)
     if kind == "completion":
         return _ended(message, "finalText", "numTurns", "durationMs")
-    if kind == "result" and "factory_credits" in v.mapping(message.get("usage")):
+    if kind == "result" and "factory_credits" in v.inner(message, "usage"):
         return _ended(message, "result", "num_turns", "duration_ms")
     return () if kind == "reasoning" else None
 
 
 def _ended(message: v.Data, words: str, turns: str, took: str) -> items.Items:
-    session, of = v.text(message.get("session_id")), v.mapping(message.get("usage"))
+    session, of = v.text(message.get("session_id")), v.inner(message, "usage")
     tokens = v.tokens_in(of, *v.TOKENS)
     turns_, took_ = v.counts(message, turns, took)
     turn = Usage(turns=turns_, duration_ms=took_)

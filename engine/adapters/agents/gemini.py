@@ -37,7 +37,7 @@ def read_session(message: v.Data) -> out.Items | None:
 
 
 def _answer(message: v.Data) -> out.Items:
-    tokens = v.mapping(message.get("tokens"))
+    tokens = v.inner(message, "tokens")
     given, cached, *written = v.counts(tokens, "input", "cached", "output", "thoughts")
     usage = Usage(v.less(given, cached), v.added(written), cached)
     key, model = v.text(message["id"]), v.word(message, "model")
@@ -52,11 +52,9 @@ def _answer(message: v.Data) -> out.Items:
 
 
 def _call(call: v.Data) -> list[out.Item]:
-    key, given = v.word(call, "id"), v.mapping(call.get("args"))
+    key, given = v.word(call, "id"), v.inner(call, "args")
     output = "".join(
-        v.text(
-            v.mapping(v.mapping(one.get("functionResponse")).get("response")).get("output")
-        )
+        v.text(v.inner(v.inner(one, "functionResponse"), "response").get("output"))
         for one in v.objects(call.get("result"))
     )
     code = v.exit_code_in(output) if v.command_of(given) else None
@@ -66,7 +64,7 @@ def _call(call: v.Data) -> list[out.Item]:
         v.called(key, v.text(call.get("name")), given),
         out.Returned(key, ok, code, at=v.word(call, "timestamp")),
     ]
-    shown = v.mapping(call.get("resultDisplay"))
+    shown = v.inner(call, "resultDisplay")
     path = v.text(shown.get("filePath")) or v.text(shown.get("fileName"))
     if path and isinstance(shown.get("fileDiff"), str):
         is_new = shown.get("isNewFile") is True
@@ -88,7 +86,7 @@ def read(message: v.Data) -> out.Items | None:
             return (out.Prompted(said),) if said else ()
         return (out.Said(said, goes_on=message.get("delta") is True),)
     if kind == "tool_use" and "tool_id" in message:
-        key, given = v.word(message, "tool_id"), v.mapping(message.get("parameters"))
+        key, given = v.word(message, "tool_id"), v.inner(message, "parameters")
         tool = v.text(message.get("tool_name"))
         return (v.called(key, tool, given, at=v.word(message, "timestamp")),)
     if kind == "tool_result" and "tool_id" in message:
@@ -105,9 +103,8 @@ def _returned(message: v.Data) -> out.Items:
     key, at = v.word(message, "tool_id"), v.word(message, "timestamp")
     # A failed command counts as a success; its exit code is only in the text.
     code = v.exit_code_in(v.text(message.get("output")))
-    return (
-        out.Returned(key, message.get("status") == "success" and not code, code, at=at),
-    )
+    ok = message.get("status") == "success" and not code
+    return (out.Returned(key, ok, code, at=at),)
 
 
 def _whole(message: v.Data) -> out.Items | None:
@@ -119,12 +116,10 @@ def _whole(message: v.Data) -> out.Items | None:
         return (*named, _failed(error))
     if "response" not in message:
         return None
-    by_model = v.mapping(v.mapping(message.get("stats")).get("models"))
+    by_model = v.inner(v.inner(message, "stats"), "models")
     models, names = v.objects(list(by_model.values())), [v.text(name) for name in by_model]
-    used = known_sum(_of_model(v.mapping(model.get("tokens"))) for model in models)
-    calls = v.count(
-        v.mapping(v.mapping(message.get("stats")).get("tools")).get("totalCalls")
-    )
+    used = known_sum(_of_model(v.inner(model, "tokens")) for model in models)
+    calls = v.count(v.inner(v.inner(message, "stats"), "tools").get("totalCalls"))
     return (
         *named,
         out.Used(used, out.FigureSpan.SESSION, session),
@@ -135,7 +130,7 @@ def _whole(message: v.Data) -> out.Items | None:
 
 
 def _result(message: v.Data) -> out.Items:
-    stats = v.mapping(message.get("stats"))
+    stats = v.inner(message, "stats")
     given, written, cached, total, took = v.counts(
         stats, "input_tokens", "output_tokens", "cached", "total_tokens", "duration_ms"
     )
@@ -143,7 +138,7 @@ def _result(message: v.Data) -> out.Items:
     written = written if None in (given, total) else v.less(total, given)
     used = Usage(v.less(given, cached), written, cached, duration_ms=took)
     is_success = message.get("status") == "success"
-    ended = out.AgentEnded() if is_success else _failed(v.mapping(message.get("error")))
+    ended = out.AgentEnded() if is_success else _failed(v.inner(message, "error"))
     return (out.Used(used, out.FigureSpan.SESSION), ended)
 
 

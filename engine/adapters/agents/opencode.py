@@ -26,27 +26,27 @@ def read(message: v.Data) -> out.Items | None:
         return None
     session = out.Session(v.text(message.get("sessionID")))
     if kind == "error":
-        return (session, *_failed(v.mapping(message.get("error"))))
-    return (session, *_part(v.mapping(message.get("part")), kind))
+        return (session, *_failed(v.inner(message, "error")))
+    return (session, *_part(v.inner(message, "part"), kind))
 
 
 def _event(event: v.Data) -> out.Items:
     """Return the items in a bus event."""
-    kind, of = v.text(event.get("type")), v.mapping(event.get("properties"))
-    info = v.mapping(of.get("info"))
+    kind, of = v.text(event.get("type")), v.inner(event, "properties")
+    info = v.inner(of, "info")
     if kind in ("session.created", "session.updated") and v.text(info.get("id")):
-        model = v.word(v.mapping(info.get("model")), "id")
+        model = v.word(v.inner(info, "model"), "id")
         return (out.Session(v.text(info["id"]), v.word(info, "version"), model),)
     if kind == "session.error":
-        return _failed(v.mapping(of.get("error")))
+        return _failed(v.inner(of, "error"))
     if kind == "message.updated" and info.get("role") == "assistant":
         key, model = v.word(info, "id"), v.word(info, "modelID")
         return (out.Used(Usage(), out.FigureSpan.TURN, key, model=model),)
     if kind != "message.part.updated":
         return ()
-    part = v.mapping(of.get("part"))
+    part = v.inner(of, "part")
     # A text grows until it has an end time; a text without any time is the prompt.
-    if part.get("type") == "text" and "end" not in v.mapping(part.get("time")):
+    if part.get("type") == "text" and "end" not in v.inner(part, "time"):
         return ()
     return _part(part, v.text(part.get("type")).replace("-", "_"))
 
@@ -63,19 +63,19 @@ def _part(part: v.Data, kind: str) -> out.Items:
 
 
 def _tool(part: v.Data) -> out.Items:
-    state, key = v.mapping(part.get("state")), v.word(part, "callID")
-    given, tool = v.mapping(state.get("input")), v.text(part.get("tool"))
+    state, key = v.inner(part, "state"), v.word(part, "callID")
+    given, tool = v.inner(state, "input"), v.text(part.get("tool"))
     items: list[out.Item] = [v.called(key, tool, given)]
     if state.get("status") not in ("completed", "error"):
         return tuple(items)
-    about = v.mapping(state.get("metadata"))
+    about = v.inner(state, "metadata")
     exit_code = v.integer(about.get("exit"))
-    took = v.between(*v.counts(v.mapping(state.get("time")), "start", "end"))
+    took = v.between(*v.counts(v.inner(state, "time"), "start", "end"))
     ok = state.get("status") == "completed" and exit_code in (None, 0)
     items.append(out.Returned(key, ok, exit_code, took))
     path = v.text(about.get("filepath")) or v.path_of(given)
     if ok and path and tool in _EDITS:
-        lines = v.counts(v.mapping(about.get("filediff")), "additions", "deletions")
+        lines = v.counts(v.inner(about, "filediff"), "additions", "deletions")
         kind = "created" if about.get("exists") is False else "changed"
         items.append(out.FileChanged(key, path, kind, *lines))
     return tuple(items)
@@ -86,11 +86,11 @@ _TELLS = ("retry-after", "reset")
 
 
 def _failed(error: v.Data) -> out.Items:
-    about = v.mapping(error.get("data"))
+    about = v.inner(error, "data")
     if error.get("name") == "MessageAbortedError":
         return (out.STOPPED_BY_USER,)
     said = v.text(about.get("message")) or v.text(error.get("name"))
-    headers = v.mapping(about.get("responseHeaders"))
+    headers = v.inner(about, "responseHeaders")
     fields = [
         f"{name}: {v.text(headers[name])}"
         for name in headers
@@ -101,7 +101,7 @@ def _failed(error: v.Data) -> out.Items:
 
 
 def _usage(part: v.Data) -> Usage:
-    tokens = v.mapping(part.get("tokens"))
+    tokens = v.inner(part, "tokens")
     given, *written = v.counts(tokens, "input", "output", "reasoning")
-    cached, kept = v.counts(v.mapping(tokens.get("cache")), "read", "write")
+    cached, kept = v.counts(v.inner(tokens, "cache"), "read", "write")
     return Usage(given, v.added(written), cached, kept, v.amount(part.get("cost")))

@@ -87,9 +87,8 @@ class _Reading:
         known = 0
         for one in listed:
             # An argument of a command may contain the message as text.
-            message = mapping(
-                parse(one.encode(errors="replace")) if isinstance(one, str) else one
-            )
+            data = parse(one.encode(errors="replace")) if isinstance(one, str) else one
+            message = mapping(data)
             for agent, read in self._readers:
                 if (items := read(message)) is not None:
                     known += 1

@@ -21,7 +21,7 @@ _STATUS = re.compile(r"(?:Error: )?(\d{3})\b")
 
 def read(message: v.Data) -> items.Items | None:
     """Return the items in a line; None if it is not a Pi line."""
-    kind, inner = v.text(message.get("type")), v.mapping(message.get("message"))
+    kind, inner = v.text(message.get("type")), v.inner(message, "message")
     if kind == "session" and "cwd" in message and v.text(message.get("id")):
         return (items.Session(v.text(message.get("id"))),)
     if kind in ("message", "message_end") and v.text(inner.get("role")):
@@ -44,7 +44,7 @@ def _message(message: v.Data, at: str | None) -> items.Items:
         return ()
     model = v.word(message, "responseModel") or v.word(message, "model")
     key, at_ms = v.text(message.get("responseId")), v.count(message.get("timestamp"))
-    used = _usage(v.mapping(message.get("usage")))
+    used = _usage(v.inner(message, "usage"))
     is_unique, key = bool(key), key or str(at_ms or "")
     found: list[items.Item] = [
         items.Used(
@@ -55,7 +55,7 @@ def _message(message: v.Data, at: str | None) -> items.Items:
         found.append(items.Said(words))
     for call in blocks:
         if call.get("type") == "toolCall":
-            tool, given = v.text(call.get("name")), v.mapping(call.get("arguments"))
+            tool, given = v.text(call.get("name")), v.inner(call, "arguments")
             found.append(v.called(v.word(call, "id"), tool, given, at=at))
     return (*found, *_ended(message))
 
@@ -75,5 +75,5 @@ def _ended(message: v.Data) -> items.Items:
 def _usage(usage: v.Data) -> Usage:
     """Return a message's figures; a cost of 0 means that the model has no price."""
     tokens = v.tokens_in(usage, "input", "output", "cacheRead", "cacheWrite")
-    cost = v.amount(v.mapping(usage.get("cost")).get("total")) or None
+    cost = v.amount(v.inner(usage, "cost").get("total")) or None
     return known_sum([tokens, Usage(cost_usd=cost)])

@@ -114,6 +114,11 @@ def mapping(value: object) -> Data:
     return value if isinstance(value, dict) else {}
 
 
+def inner(of: Data, key: str) -> Data:
+    """Return the object in a field, or an empty one."""
+    return mapping(of.get(key))
+
+
 def objects(value: object) -> list[Data]:
     """Return the objects in a list."""
     return [one for one in _list(value) if isinstance(one, dict)]

@@ -67,9 +67,8 @@ def parsed(text: str, *, file: str) -> Any:
         ) from error
     if _skip(text, end) != len(text):
         line = text.count("\n", 0, end) + 1
-        raise InvalidInputError(
-            "contains more text after the JSON value", file=file, line=line
-        )
+        problem = "contains more text after the JSON value"
+        raise InvalidInputError(problem, file=file, line=line)
     return value
 
 

@@ -141,9 +141,8 @@ class HookFile(NamedTuple):
         except (NotPlainError, OSError) as error:
             raise InvalidInputError(_said(error), file=str(self.path)) from error
         if len(content) > FILE_BYTES_MAX:
-            raise InvalidInputError(
-                f"is longer than {FILE_BYTES_MAX // 2**20} MiB", file=str(self.path)
-            )
+            problem = f"is longer than {FILE_BYTES_MAX // 2**20} MiB"
+            raise InvalidInputError(problem, file=str(self.path))
         try:
             return content.decode()
         except UnicodeDecodeError as error:
@@ -166,9 +165,8 @@ class HookFile(NamedTuple):
                 else:
                     replace_in(FilePlace(held, name), text.encode())
         except OSError as error:
-            raise RefusedError(
-                f"{self.path}: {_said(error)}", file=str(self.path)
-            ) from error
+            problem = f"{self.path}: {_said(error)}"
+            raise RefusedError(problem, file=str(self.path)) from error
         if text is None:
             self._remove_empty_folders(folder)
 

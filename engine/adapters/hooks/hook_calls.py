@@ -112,7 +112,7 @@ def _exit_code(message: v.Data, gave: object, agent: str, tool: str) -> int | No
         return v.exit_code_in(said) if said else None
     about = v.mapping(gave)
     if agent == "opencode":
-        return v.integer(v.mapping(about.get("metadata")).get("exit"))
+        return v.integer(v.inner(about, "metadata").get("exit"))
     if agent == "cursor":
         told = about or v.mapping(v.parse(v.text(gave).encode()))
         return v.integer(told.get("exitCode", told.get("exit_code")))
@@ -151,9 +151,7 @@ def _worked(agent: str, tool: str, gave: object, code: int | None) -> bool | Non
 
 def _duration(message: v.Data) -> int | None:
     took = message.get("duration_ms", message.get("duration"))
-    return (
-        v.count(round(took)) if isinstance(took, float) and took < 2**53 else v.count(took)
-    )
+    return v.count(round(took) if isinstance(took, float) and took < 2**53 else took)
 
 
 def _files(tool: str, given: v.Data, gave: v.Data) -> Iterator[FileChanged]:
@@ -164,14 +162,9 @@ def _files(tool: str, given: v.Data, gave: v.Data) -> Iterator[FileChanged]:
     if _PATCH in (patch := v.command_of(given) or v.text(given.get("patch"))):
         yield from _patched(patch.partition(_PATCH)[2])
         return
-    shown = v.mapping(gave.get("returnDisplay"))
-    path = (
-        v.text(shown.get("filePath"))
-        or v.path_of(given)
-        or v.text(given.get("notebook_path"))
-    )
-    about = v.mapping(gave.get("metadata"))
-    path = path or v.text(about.get("filepath"))
+    shown, about = v.inner(gave, "returnDisplay"), v.inner(gave, "metadata")
+    path = v.text(shown.get("filePath")) or v.path_of(given)
+    path = path or v.text(given.get("notebook_path")) or v.text(about.get("filepath"))
     if not path:
         return
     if isinstance(shown.get("fileDiff"), str):
@@ -179,19 +172,17 @@ def _files(tool: str, given: v.Data, gave: v.Data) -> Iterator[FileChanged]:
         kind = "created" if is_new else "changed"
         yield v.changed_by_diff(None, path, kind, v.text(shown["fileDiff"]))
     elif isinstance(filediff := about.get("filediff"), dict):
-        yield FileChanged(
-            None, path, "changed", *v.counts(filediff, "additions", "deletions")
-        )
+        counts = v.counts(filediff, "additions", "deletions")
+        yield FileChanged(None, path, "changed", *counts)
     elif tool == "write" and isinstance(about.get("exists"), bool):
-        kind = "changed" if about["exists"] else "created"
-        lines = v.line_count(v.text(given.get("content")))
-        yield FileChanged(
-            None, path, kind, *((None, None) if about["exists"] else (lines, 0))
-        )
+        if about["exists"]:
+            yield FileChanged(None, path, "changed")
+        else:
+            lines = v.line_count(v.text(given.get("content")))
+            yield FileChanged(None, path, "created", lines, 0)
     elif isinstance(given.get("file_text"), str):
-        yield FileChanged(
-            None, path, "created", v.line_count(v.text(given["file_text"])), 0
-        )
+        lines = v.line_count(v.text(given["file_text"]))
+        yield FileChanged(None, path, "created", lines, 0)
     elif "old_str" in given or "old_string" in given or "oldString" in given:
         yield FileChanged(None, path, "changed")
     else:

@@ -75,14 +75,14 @@ _OF_TOOLS = {
 def _claude(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
     for scope in ("project", "user"):
         place = around.file("claude", scope).path
-        if _json(place).get("disableAllHooks") is True:
+        if _read(place, json.loads).get("disableAllHooks") is True:
             yield Hindrance(f"{place} says disableAllHooks", "remove that line")
     yield Hindrance("`claude --bare` runs no hooks", "leave out --bare")
 
 
 def _codex(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
     own = around.file("codex", "user").root / "config.toml"
-    config = _toml(own)
+    config = _read(own, tomllib.loads)
     if _at(config, "features", "hooks") is False:
         yield Hindrance(f"{own} says hooks = false", "remove that line")
     project = _at(config, "projects", str(around.project), "trust_level")
@@ -99,21 +99,21 @@ def _codex(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
             "`/hooks` inside `codex`, or --dangerously-bypass-hook-trust for one run",
         )
     beside = file.path.with_name("config.toml")
-    if set(_mapping(_toml(beside).get("hooks"))) - {"state"}:
+    if set(_mapping(_read(beside, tomllib.loads).get("hooks"))) - {"state"}:
         yield Hindrance(f"{beside} has hooks, too: codex wants one place")
 
 
 def _gemini(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
     for scope in ("project", "user"):
         place = around.file("gemini", scope).path
-        if _at(_json(place), "hooksConfig", "enabled") is False:
+        if _at(_read(place, json.loads), "hooksConfig", "enabled") is False:
             yield Hindrance(f"{place} says hooksConfig.enabled = false", "remove that line")
     if file.scope == "user":
         return
     trusted = around.file("gemini", "user").root / ".gemini" / "trustedFolders.json"
     if around.environment.get("GEMINI_CLI_TRUST_WORKSPACE") == "true":
         return
-    if not _is_trusted(around.project, _json(trusted)):
+    if not _is_trusted(around.project, _read(trusted, json.loads)):
         yield Hindrance(
             f"gemini does not trust {around.project}, and then runs no hooks of a "
             "project, nor with --skip-trust",
@@ -152,18 +152,11 @@ def _is_trusted(project: Path, known: Mapping[str, Any]) -> bool:
     return False
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _read(path: Path, loads: Callable[[str], Any]) -> dict[str, Any]:
     try:
-        return _mapping(json.loads(_text(path)))
+        return _mapping(loads(_text(path)))
     except (OSError, ValueError, RecursionError):
         # There is no warning about unreadable files.
-        return {}
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(_text(path))
-    except (OSError, ValueError, RecursionError):
         return {}
 
 

@@ -64,7 +64,8 @@ def _sources(report: Report) -> dict[str, _Source]:
                 raise report.bad("a total outside the record of a source file", line=number)
             source.stated[found[1]] += int(found[2])
         elif line.startswith((b"DA:", b"LF:", b"LH:")) or not _OTHER.fullmatch(line):
-            raise report.bad(f"{_shown(line)} is not LCOV", line=number)
+            shown = line[:40].decode(errors="replace")
+            raise report.bad(f"{shown!r} is not LCOV", line=number)
     if source is not None:
         raise report.bad("ends within a record: the file is truncated")
     if not sources:
@@ -77,10 +78,6 @@ def _name(report: Report, name: bytes, line: int) -> str:
         return name.decode()
     except UnicodeDecodeError as error:
         raise report.bad("the file's name is not UTF-8", line=line) from error
-
-
-def _shown(line: bytes) -> str:
-    return repr(line[:40].decode(errors="replace"))
 
 
 class _Meta(msgspec.Struct):

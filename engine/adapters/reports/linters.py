@@ -113,17 +113,13 @@ def _levels(run: _Run) -> Iterator[_Level]:
             yield by_id.get(result.rule_id or "", "warning")
     for invocation in run.invocations:
         if not invocation.execution_successful:
-            yield from _failure(invocation)
-
-
-def _failure(invocation: _Invocation) -> Iterator[_Level]:
-    notifications = [
-        *invocation.tool_execution_notifications,
-        *invocation.tool_configuration_notifications,
-    ]
-    errors = sum(one.level == "error" for one in notifications)
-    for _ in range(max(1, errors)):
-        yield "error"
+            notified = (
+                *invocation.tool_execution_notifications,
+                *invocation.tool_configuration_notifications,
+            )
+            errors = sum(one.level == "error" for one in notified)
+            for _ in range(max(1, errors)):
+                yield "error"
 
 
 def read_tsc(report: Report) -> Found:

@@ -44,7 +44,7 @@ def decode_text(
     try:
         found = msgspec.json.decode(content, type=shape)
         # msgspec silently takes the last of duplicate keys.
-        twice = _key_there_twice(content)
+        twice = duplicate_key(content)
     except RecursionError as error:
         raise report.bad(_TOO_DEEP, line=line) from error
     except msgspec.ValidationError as error:
@@ -72,7 +72,8 @@ def check_size(report: Report, content: bytes, *, line: int | None = None) -> No
         raise report.bad(_TOO_DEEP, line=line)
 
 
-def _key_there_twice(content: bytes) -> str | None:
+def duplicate_key(content: bytes) -> str | None:
+    """Return a duplicate key in a JSON object, or None; msgspec would accept duplicates."""
     twice: list[str] = []
 
     def notice(pairs: list[tuple[str, Any]]) -> None:

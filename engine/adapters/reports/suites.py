@@ -78,9 +78,8 @@ def read_jest(report: Report) -> Found:
     # Vitest reports a run without tests as a failure.
     if (tests and not document.success) or document.was_interrupted:
         failed_at_least_once(tests)
-    return cases_found(
-        report, tests, "vitest" if document.was_interrupted is None else "jest"
-    )
+    tool = "vitest" if document.was_interrupted is None else "jest"
+    return cases_found(report, tests, tool)
 
 
 _PlaywrightStatus = Literal["expected", "unexpected", "flaky", "skipped"]
