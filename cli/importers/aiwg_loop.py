@@ -202,12 +202,10 @@ class AiwgLoop:
                 continue
             one.run = run
             if run.status not in (None, *_WENT_WELL, *_WENT_WRONG):
-                problem = (
-                    f"iteration {run.number}: status {str(run.status)[:40]!r} is unknown"
-                )
-                self._refuse(source, problem, what)
+                problem = f"status {run.status[:40]!r} is unknown"
+                self._refuse(source, f"iteration {run.number}: {problem}", what)
         if state.status not in (None, "completed", *OPEN, *BROKEN_OFF):
-            problem = f"status: {str(state.status)[:40]!r} is unknown"
+            problem = f"status: {state.status[:40]!r} is unknown"
             self._refuse(source, problem, state.status)
 
     def take_analytics(self, given: Data, source: extensions.ForeignFile) -> None:

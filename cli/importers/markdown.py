@@ -74,12 +74,10 @@ def read_checklist(path: Path) -> extensions.Imported:
 
 def _free(text: str, siblings: Any, *, slug: bool = True) -> str:
     """Return an id that is derived from a string and unique among the siblings."""
-    digest = sha256(text.encode()).hexdigest()[:8]
-    name = (
-        extensions.name_from(text.encode("ascii", "ignore").decode(), digest)
-        if slug
-        else text
-    )
+    name = text
+    if slug:
+        digest = sha256(text.encode()).hexdigest()[:8]
+        name = extensions.name_from(text.encode("ascii", "ignore").decode(), digest)
     taken = {one["id"] for one in siblings}
     return next(x for n in count(1) if (x := f"{name}-{n}" if n > 1 else name) not in taken)
 
@@ -111,9 +109,8 @@ def read_state(path: Path) -> extensions.Imported:
         status = COMPLETED if number <= done else IN_PROGRESS if is_current else PENDING
         phases.append({"id": f"phase-{number}", "prompt": title, "status": status})
     milestone = stated.get("milestone") or ""
-    sprint = extensions.ImportedSprint(
-        extensions.name_from(f"{folder_of(path)}-{milestone}"), phases
-    )
+    name = extensions.name_from(f"{folder_of(path)}-{milestone}")
+    sprint = extensions.ImportedSprint(name, phases)
     return extensions.Imported([sprint], {"phase": total, "passed": min(done, total)})
 
 
@@ -141,19 +138,16 @@ def read_chats(path: Path) -> extensions.Imported:
         try:
             at = datetime.fromisoformat(began).astimezone().isoformat()
         except (ValueError, OverflowError):
-            unread.append(
-                extensions.Unread.of(str(path), f"{began[:40]}: is not a time", chat)
-            )
+            problem = f"{began[:40]}: is not a time"
+            unread.append(extensions.Unread.of(str(path), problem, chat))
             continue
         if _PROMPT.search(chat) or _TOKENS.search(chat):
             iterations.append(_chat(began, at, chat))
     if not iterations:
         raise InvalidInputError("has no session with a message", file=str(path))
     folder = folder_of(path)
-    goal = f"Chats with aider in {folder}"
-    sprint = extensions.ImportedSprint(
-        extensions.name_from(f"{folder}-aider"), goal=goal, iterations=iterations
-    )
+    name, goal = extensions.name_from(f"{folder}-aider"), f"Chats with aider in {folder}"
+    sprint = extensions.ImportedSprint(name, goal=goal, iterations=iterations)
     return extensions.Imported([sprint], {"session": len(iterations)}, unread)
 
 

@@ -62,11 +62,10 @@ def _pairs(front: str, file: Path) -> tuple[dict[str, str], list[extensions.Unre
         pair = _PAIR.fullmatch(line.rstrip())
         if pair is None or pair[1] not in _KEYS or pair[1] in said:
             if line.strip():
-                unread.append(
-                    extensions.Unread(str(file), number, "is not a known key", line)
-                )
-            continue
-        said[pair[1]] = pair[2]
+                problem = "is not a known key"
+                unread.append(extensions.Unread(str(file), number, problem, line))
+        else:
+            said[pair[1]] = pair[2]
     return said, unread
 
 

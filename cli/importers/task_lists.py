@@ -204,9 +204,8 @@ class _Reading:
         own = {k: v for k, v in top.items() if k != self._shape.key}
         document = None
         if phases:
-            more = _kept(own, ImportedSprint.reserved(is_top=True)) | (
-                {"tag": tag} if tag else {}
-            )
+            more = _kept(own, ImportedSprint.reserved(is_top=True))
+            more |= {"tag": tag} if tag else {}
             sprint = ImportedSprint("list", phases, more=more)
             document = sprint.document(kind="prd", file=Path(self._file))
             del document["sprint-id"]
@@ -272,9 +271,8 @@ class _Reading:
         key, word = _word(item)
         status = STATUSES.get(word)
         if word and status is None:
-            self._unread.append(
-                Unread.of(self._file, f"{at}.{key}: unknown status", item[key])
-            )
+            problem = f"{at}.{key}: unknown status"
+            self._unread.append(Unread.of(self._file, problem, item[key]))
         if flag:
             return COMPLETED
         return PENDING if status is None or (status, flag) == (COMPLETED, False) else status

@@ -102,9 +102,8 @@ def compile_files(
     problem in every file.
     """
     file = _in_folder(given) if given.is_dir() else given
-    return _compiled(
-        ReadFile(file, read_bytes(file)), workflows, sprint_id, is_strict=is_strict
-    )
+    definition = ReadFile(file, read_bytes(file))
+    return _compiled(definition, workflows, sprint_id, is_strict=is_strict)
 
 
 def _in_folder(folder: Path) -> Path:

@@ -113,11 +113,8 @@ def check_progress(document: Document, *, file: str) -> None:
     _check_ids(document, file)
     _check_pointer(document, file)
     if document.get("phases") and not Tree(document).leaves:
-        raise InvalidInputError(
-            "no phase has an id and a status: no work would remain",
-            file=file,
-            field="phases",
-        )
+        problem = "no phase has an id and a status: no work would remain"
+        raise InvalidInputError(problem, file=file, field="phases")
 
 
 def check_plan(document: Document, *, file: str) -> None:
@@ -178,9 +175,6 @@ def _check_pointer(document: Document, file: str) -> None:
             return
         children = holder.get(key) or []
         if index > len(children):
-            raise InvalidInputError(
-                f"{index} is out of range (0 to {len(children)})",
-                file=file,
-                field=f"current.{field}",
-            )
+            problem = f"{index} is out of range (0 to {len(children)})"
+            raise InvalidInputError(problem, file=file, field=f"current.{field}")
         holder = children[index] if index < len(children) else {}

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import RefusedError
 from ..journal import parts
 from .document import JournalDocument
 from .parts import Entry, Learning, Pattern
@@ -60,11 +59,12 @@ def prepare(
     """
     last = last_entry(document, prd_id)
     failed = last if last is not None and last.status != parts.COMPLETED else None
+    retries = failed.context.retry_count if failed and failed.context else 0
     frictions = failure_patterns(document).get(FRICTION, 0)
     whole = Prepared(
         prd_id=prd_id,
         iteration=next_iteration(document, prd_id),
-        retry_count=_retry_count(failed),
+        retry_count=retries + 1 if failed else 0,
         previous_failure_reason=failed.summary if failed else "",
         previous_observations=_titles(failed) if failed else [],
         learnings=[
@@ -114,12 +114,6 @@ def _by_use(learnings: Iterable[Learning]) -> list[Learning]:
     return sorted(newest, key=lambda learning: -learning.times_referenced)
 
 
-def _retry_count(failed: Entry | None) -> int:
-    if failed is None:
-        return 0
-    return (failed.context.retry_count if failed.context else 0) + 1
-
-
 def _titles(entry: Entry) -> list[str]:
     for type_ in (parts.BLOCKER, parts.FINDING):
         if found := [o.title for o in entry.observations if o.type == type_]:
@@ -146,11 +140,8 @@ def _shortened(bare: Prepared, room: Room) -> Prepared:
     if not room.holds(bare):
         bare = replace(bare, warnings=[])
     if (least := room.length(bare)) > room.budget:
-        raise RefusedError(
-            f"budget: must be at least {least} characters",
-            hint="raise the budget, or omit it",
-            field="budget",
-        )
+        problem = f"must be at least {least} characters"
+        raise parts.refuse("budget", problem, "raise the budget, or omit it")
     return bare
 
 

@@ -69,9 +69,8 @@ class OpenJournal(JournalCommand, frozen=True):
                 is_there = (place, worktree) == (journal.place, journal.worktree)
                 return [f.JournalMoved(place, worktree)] if place and not is_there else []
             named = journal.project_name or "not named"
-            raise parts.refuse(
-                "project_name", f"the journal is already open for project {named}"
-            )
+            problem = f"the journal is already open for project {named}"
+            raise parts.refuse("project_name", problem)
         began = self.created_at or at
         return [f.JournalOpened(began, name, worktree=worktree, place=place or f.PLACE)]
 
@@ -141,9 +140,8 @@ class ReferenceLearning(JournalCommand, frozen=True):
         """Return the events that this command records."""
         journal.check_learning(self.learning_id)
         if not journal.learnings[self.learning_id]:
-            raise parts.refuse(
-                "learning", f"{self.learning_id} was retired and no longer applies"
-            )
+            problem = f"{self.learning_id} was retired and no longer applies"
+            raise parts.refuse("learning", problem)
         if self.times < 1:
             raise parts.refuse("times", "must be >= 1")
         return [f.LearningReferenced(self.learning_id, self.prd_id, self.times)]
@@ -236,21 +234,15 @@ def command_of(event: Event) -> Command:
 def _completed(part: Numbered, next_id: str | None, **times: str) -> Numbered:
     """Return a learning or pattern with the next id and its missing times filled in."""
     word = type(part).__name__.lower()
-    new_id = _given(word, next_id)
-    missing = {name: at for name, at in times.items() if not getattr(part, name)}
-    part = replace(part, id=part.id or new_id, **missing)
-    parts.check(part, word)
-    if part.id != new_id:
-        raise parts.refuse(f"{word}.id", f"{part.id[:60]} is not the next id; omit it")
-    return part
-
-
-def _given(word: str, next_id: str | None) -> str:
-    """Return the id for a new part; raise `RefusedError` if no id is left."""
     if next_id is None:
         last = f"{word}-{NUMBER_MAX}"
         raise parts.refuse(f"{word}.id", f"{last} was the last possible id")
-    return next_id
+    missing = {name: at for name, at in times.items() if not getattr(part, name)}
+    part = replace(part, id=part.id or next_id, **missing)
+    parts.check(part, word)
+    if part.id != next_id:
+        raise parts.refuse(f"{word}.id", f"{part.id[:60]} is not the next id; omit it")
+    return part
 
 
 def _check_link(journal: Journal, source: str, observation: int) -> None:
@@ -290,7 +282,10 @@ def extract(entry: parts.Entry) -> list[Proposal]:
     return [
         (number, _learning(entry, observation))
         for number, observation in enumerate(entry.observations, 1)
-        if _suggests(observation)
+        if not observation.related_learning_id
+        and (
+            observation.action_taken == "documented" or observation.category == ARCHITECTURE
+        )
     ]
 
 
@@ -305,12 +300,6 @@ class AddExtractedLearnings(JournalCommand, frozen=True):
         for observation, learning in self.proposals:
             ahead.decide(AddLearning(learning, observation))
         return ahead.events
-
-
-def _suggests(observation: parts.Observation) -> bool:
-    return not observation.related_learning_id and (
-        observation.action_taken == "documented" or observation.category == ARCHITECTURE
-    )
 
 
 def _learning(entry: parts.Entry, observation: parts.Observation) -> parts.Learning:
