@@ -37,7 +37,7 @@ def judge(findings: Findings) -> list[Check]:
         *(_log(findings), _git(findings), _file_system(findings)),
         *(_journal_mode(findings), _sqlite(findings), _versions(here)),
         *(_schema(findings), _litestream(findings), *_of_files(here)),
-        *(_wal(findings), _lock(findings), _displaced(here), _left_over(here)),
+        *(_wal(findings), _lock(findings), *_left_over(here)),
         *(_head_file(findings), _chain(findings), _others(findings), *_of_kept(here)),
         *_state_files(findings),
     ]
@@ -55,19 +55,17 @@ def judge(findings: Findings) -> list[Check]:
 
 def judge_here(here: Here) -> list[Check]:
     """Return the checks of the local files that belong to a log on a server."""
-    left = (_displaced(here), _left_over(here))
-    found = (_versions(here), *_of_files(here), *left, *_of_kept(here))
+    found = (_versions(here), *_of_files(here), *_left_over(here), *_of_kept(here))
     return [check for check in found if check]
 
 
 def _of_files(here: Here) -> tuple[Check | None, ...]:
-    of_space = (_space(here), _sizes(here))
-    return (_permissions(here), _owner(here), _hard_links(here), *of_space)
+    return (_permissions(here), _owner(here), _hard_links(here), *_of_space(here))
 
 
 def _of_kept(here: Here) -> tuple[Check | None, ...]:
-    of_sessions = (_sessions(here), _spool(here), _odd_hooks(here))
-    return (_kept_edits(here), _snapshots(here), _agents(here), *of_sessions)
+    of_agents = (_agents(here), *_of_sessions(here))
+    return (_kept_edits(here), _snapshots(here), *of_agents)
 
 
 def _log(findings: Findings) -> Check:
@@ -133,9 +131,8 @@ def _schema(findings: Findings) -> Check:
         hint = f"upgrade sprintlog; if it is the newest, the header is damaged: {RESCUE}"
         return Check("schema", PROBLEM, found, hint)
     if findings.schema < known:
-        return Check(
-            "schema", NOTE, found, "run `sprintlog status` to upgrade the database"
-        )
+        hint = "run `sprintlog status` to upgrade the database"
+        return Check("schema", NOTE, found, hint)
     return Check("schema", OK, str(known))
 
 
@@ -207,29 +204,21 @@ def _head_file(findings: Findings) -> Check:
     return Check("head-file", OK, f"position {known.position}, same as the log")
 
 
-def _space(here: Here) -> Check:
+def _of_space(here: Here) -> Iterator[Check]:
+    """Yield the free space and the disk usage, with hints about how to free space."""
     found = f"{in_units(here.free_bytes)} free on the disk"
     if here.free_bytes >= FREE_BYTES_MIN:
-        return Check("space", OK, found)
-    found += f", less than {in_units(FREE_BYTES_MIN)}"
-    return Check(
-        "space",
-        WARNING,
-        found,
-        f"free disk space; `df -h {quoted(here.folder)}` shows the usage",
-    )
-
-
-def _sizes(here: Here) -> Check | None:
-    """Return the disk usage, with a hint about how to free space."""
-    if not here.sizes:
-        return None
-    said = [f"{word} {in_units(count)}" for word, count in here.sizes.items()]
-    total = in_units(sum(here.sizes.values()))
-    hint = None
-    if here.sizes.get("snapshots", 0) > SNAPSHOT_BYTES_MANY:
+        yield Check("space", OK, found)
+    else:
+        found += f", less than {in_units(FREE_BYTES_MIN)}"
+        hint = f"free disk space; `df -h {quoted(here.folder)}` shows the usage"
+        yield Check("space", WARNING, found, hint)
+    if here.sizes:
+        said = [f"{word} {in_units(count)}" for word, count in here.sizes.items()]
+        total = f"{in_units(sum(here.sizes.values()))}: {', '.join(said)}"
+        is_many = here.sizes.get("snapshots", 0) > SNAPSHOT_BYTES_MANY
         hint = "`sprintlog store prune --older-than 30d --dry-run` shows removable data"
-    return Check("sizes", OK, f"{total}: {', '.join(said)}", hint)
+        yield Check("sizes", OK, total, hint if is_many else None)
 
 
 def _wal(findings: Findings) -> Check:
@@ -249,36 +238,31 @@ def _lock(findings: Findings) -> Check:
     return Check("lock", NOTE, f"held by {_some(findings.holders)}", f"`ps -fp {names}`")
 
 
-def _displaced(here: Here) -> Check | None:
-    if not here.displaced:
-        return None
-    found = f"an interrupted write moved {_some(here.displaced)}"
-    return Check("left-over", WARNING, found, "run `sprintlog rebuild` to save its content")
-
-
-def _left_over(here: Here) -> Check | None:
-    if not here.drafts:
-        nothing = Check("left-over", OK, "no unfinished writes")
-        return None if here.displaced else nothing
-    found = f"an unfinished write left {_some(here.drafts)}"
-    hint = f"when no process is recording, run `rm {' '.join(map(quoted, here.drafts))}`"
-    return Check("left-over", NOTE, found, hint)
+def _left_over(here: Here) -> Iterator[Check]:
+    if here.displaced:
+        found = f"an interrupted write moved {_some(here.displaced)}"
+        hint = "run `sprintlog rebuild` to save its content"
+        yield Check("left-over", WARNING, found, hint)
+    if here.drafts:
+        found = f"an unfinished write left {_some(here.drafts)}"
+        names = " ".join(map(quoted, here.drafts))
+        hint = f"when no process is recording, run `rm {names}`"
+        yield Check("left-over", NOTE, found, hint)
+    elif not here.displaced:
+        yield Check("left-over", OK, "no unfinished writes")
 
 
 def _chain(findings: Findings) -> Check:
     if findings.damage:
         found = f"{len(findings.damage)} damaged: {_some(findings.damage)}"
-        return Check(
-            "chain", PROBLEM, found, f"run `sprintlog verify` to see all damage; {RESCUE}"
-        )
+        hint = f"run `sprintlog verify` to see all damage; {RESCUE}"
+        return Check("chain", PROBLEM, found, hint)
     if findings.head is None:
         found = f"not checked: {findings.unread}"
-        return Check(
-            "chain", WARNING, found, "repair that, or run `sprintlog verify --quick`"
-        )
-    found = (
-        f"checked the newest {findings.events} of {findings.head.position} events: sound"
-    )
+        hint = "repair that, or run `sprintlog verify --quick`"
+        return Check("chain", WARNING, found, hint)
+    last = findings.head.position
+    found = f"checked the newest {findings.events} of {last} events: sound"
     return Check("chain", OK, found)
 
 
@@ -321,30 +305,23 @@ def _kept_edits(here: Here) -> Check:
     return Check("kept-edits", NOTE, f"{here.edits} in {here.folder}/edits", hint)
 
 
-def _sessions(here: Here) -> Check | None:
+def _of_sessions(here: Here) -> Iterator[Check]:
     count, events, size = here.sessions
-    if not count:
-        return None
-    found = f"agent sessions: {count}, with {events} events in {in_units(size)}"
-    return Check("sessions", OK, found)
-
-
-def _spool(here: Here) -> Check | None:
-    if not here.spooled:
-        return None
-    found = f"session events waiting to be recorded: {here.spooled}"
-    hint = "run a recording command, such as `sprintlog note checked`, to record them"
-    if here.spooled < WAITING_MAX:
-        return Check("spool", NOTE, found, hint)
-    return Check("spool", WARNING, f"{found}; further calls are lost", hint)
-
-
-def _odd_hooks(here: Here) -> Check | None:
-    if not here.odd_hooks:
-        return None
-    found = f"unrecognized hook inputs: {here.odd_hooks}"
-    hint = f"the start of each is in `{here.folder}/{NOT_UNDERSTOOD}/`; remove them there"
-    return Check("hooks", NOTE, found, hint)
+    if count:
+        found = f"agent sessions: {count}, with {events} events in {in_units(size)}"
+        yield Check("sessions", OK, found)
+    if here.spooled:
+        found = f"session events waiting to be recorded: {here.spooled}"
+        hint = "run a recording command, such as `sprintlog note checked`, to record them"
+        if here.spooled < WAITING_MAX:
+            yield Check("spool", NOTE, found, hint)
+        else:
+            yield Check("spool", WARNING, f"{found}; further calls are lost", hint)
+    if here.odd_hooks:
+        found = f"unrecognized hook inputs: {here.odd_hooks}"
+        where = f"`{here.folder}/{NOT_UNDERSTOOD}/`"
+        hint = f"the start of each is in {where}; remove them there"
+        yield Check("hooks", NOTE, found, hint)
 
 
 def _snapshots(here: Here) -> Check | None:
@@ -353,9 +330,8 @@ def _snapshots(here: Here) -> Check | None:
     hint = "run `sprintlog verify --full` to list the losses"
     if here.snapshots:
         found = f"damaged: {_some(here.snapshots)}"
-        return Check(
-            "snapshots", PROBLEM, found, f"{hint}; the next snapshot repairs the rest"
-        )
+        hint += "; the next snapshot repairs the rest"
+        return Check("snapshots", PROBLEM, found, hint)
     if here.set_aside:
         found = f"sound; damaged packs set aside in snapshots/damaged: {here.set_aside}"
         return Check("snapshots", NOTE, found, hint)

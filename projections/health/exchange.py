@@ -205,11 +205,8 @@ def events_of(lines: Iterable[bytes], *, file: str) -> Iterator[tuple[int, Recor
     for number, found in enumerate(read_lines(lines, file=file), start=2):
         if isinstance(found, Head):
             if found != head:
-                raise InvalidInputError(
-                    "does not match the head of the preceding events",
-                    file=file,
-                    line=number,
-                )
+                wrong = "does not match the head of the preceding events"
+                raise InvalidInputError(wrong, file=file, line=number)
             continue
         if problem := problem_of(found):
             raise InvalidInputError(problem, file=file, line=number)

@@ -35,7 +35,6 @@ NAMESPACE = "sprintlog-head"
 """The purpose of the signatures; signatures for other purposes are rejected."""
 TRAILER = "Sprintlog-Head"
 FIRST = "sprintlog-head 1"
-FILE_BYTES_MAX = 1 << 16
 SECONDS_MAX = 120.0
 _HASH = RecordedEvent.__struct_fields__.index("hash")
 _LINE = re.compile(

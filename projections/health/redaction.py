@@ -331,9 +331,8 @@ def _of_log(
                 yield UnreachedPlace(where, REFERRED_TO, None)
             else:
                 command = f"sprintlog redact {event.position} --reason TEXT"
-                yield UnreachedPlace(
-                    where, "it contains the text but was not selected", command
-                )
+                why = "it contains the text but was not selected"
+                yield UnreachedPlace(where, why, command)
 
 
 def _of_other_trees(workspace: Workspace) -> Iterator[UnreachedPlace]:
@@ -370,9 +369,8 @@ def _of_repository(workspace: Workspace, needle: places.Needle) -> Iterator[Unre
         return
     for commit in [*commits][:COMMITS_MAX]:
         why = "it contains the text; pushed commits also exist elsewhere"
-        yield UnreachedPlace(
-            f"commit {commit[:12]}", why, "git filter-repo --replace-text FILE"
-        )
+        command = "git filter-repo --replace-text FILE"
+        yield UnreachedPlace(f"commit {commit[:12]}", why, command)
 
 
 def _of_replicas(workspace: Workspace) -> Iterator[UnreachedPlace]:

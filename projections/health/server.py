@@ -23,12 +23,12 @@ def server_checks(workspace: Workspace) -> Iterator[Check]:
     log = workspace.log
     assert isinstance(log, PostgresLog)
     began = time.monotonic()
-    about = log.facts()
+    about = schema.facts(log.connection)
     took = time.monotonic() - began
     where = f"{log.described()['why']}, PostgreSQL {log.server}"
     said = f"{where}, answers in {1000 * took:.1f} ms"
     yield Check("log", OK if took < SLOW_SECONDS else NOTE, said)
-    yield from _durability(log.settings())
+    yield from _durability(schema.settings(log.connection))
     yield _replication(log)
     yield _role(about.role, is_owner=about.is_owner)
     yield _clock(about.clock - time.time())
@@ -46,9 +46,8 @@ def server_checks(workspace: Workspace) -> Iterator[Check]:
     # Unreadable events are already reported as damage.
     agents = agent_lines(workspace) if not damage else ()
     sessions = count_sessions(log) if not damage else (0, 0, 0)
-    yield from judge_here(
-        look_here(workspace.location, places, agents=agents, sessions=sessions)
-    )
+    here = look_here(workspace.location, places, agents=agents, sessions=sessions)
+    yield from judge_here(here)
     if not damage:
         yield from judge_files(report.files)
 
@@ -68,13 +67,12 @@ def _durability(found: dict[str, str]) -> Iterator[Check]:
         yield Check("checksums", NOTE, what, "`pg_checksums --enable` while it is stopped")
     if found.get("archive_mode") == "off":
         what = "the server does not archive its WAL: only full backups can be restored"
-        yield Check(
-            "archive", NOTE, what, "`sprintlog store copy FROM TO` or pg_basebackup, often"
-        )
+        hint = "`sprintlog store copy FROM TO` or pg_basebackup, often"
+        yield Check("archive", NOTE, what, hint)
 
 
 def _replication(log: PostgresLog) -> Check:
-    known = log.standbys()
+    known = schema.standbys(log.connection)
     if waited := schema.waited_for(known):
         what = f"an append waits for {', '.join(waited)}"
         return Check("replication", OK, what)
@@ -91,9 +89,8 @@ def _replication(log: PostgresLog) -> Check:
 def _role(role: str, *, is_owner: bool) -> Check:
     if is_owner:
         what = f"{role} owns the log and could drop it"
-        return Check(
-            "role", NOTE, what, "`GRANT sprintlog_writer TO …` is enough to record"
-        )
+        hint = "`GRANT sprintlog_writer TO …` is enough to record"
+        return Check("role", NOTE, what, hint)
     return Check("role", OK, f"{role} may only call and read")
 
 

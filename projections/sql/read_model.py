@@ -79,9 +79,8 @@ def _up_to_date(workspace: Workspace, *, fresh: bool, progress: Progress) -> Ite
                 _refresh(workspace, target, progress, None)
             yield target
     except (OSError, sqlite3.Error) as error:
-        raise RefusedError(f"{target} cannot be written: {error}", file=str(target)) from (
-            error
-        )
+        problem = f"{target} cannot be written: {error}"
+        raise RefusedError(problem, file=str(target)) from error
 
 
 def in_memory(
