@@ -50,7 +50,7 @@ def reopen(log: PostgresLog) -> Iterator[Open]:
 
         def reopen(**options: Any) -> PostgresLog:
             given = {"clock": wall_clock, "entropy": urandom, "wait": Wait(2.0), **options}
-            url = given.pop("url", log.address.given_with_log)
+            url = given.pop("url", f"{log.address.given}&log={log.address.log}")
             return stack.enter_context(closing(PostgresLog(url, **given)))
 
         yield reopen

@@ -206,7 +206,7 @@ def test_who_was_idle_for_too_long_comes_again(newest: Server) -> None:
 
 def test_text_is_utf8_whatever_the_address_says(log: PostgresLog, reopen: Open) -> None:
     """With a different encoding, wrong text would be recorded."""
-    url = log.address.given_with_log
+    url = f"{log.address.given}&log={log.address.log}"
     assert "client_encoding=utf8" in url
     with closing(opened(url.replace("=utf8", "=latin1"))) as other:
         other.append("b\u00fc", [note()], expect=0)

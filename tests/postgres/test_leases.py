@@ -118,7 +118,10 @@ def test_clocks_of_machines_say_nothing_of_leases(
 
 def test_who_works_on_nothing_is_not_fenced(log: PostgresLog, tmp_path: Path) -> None:
     """A person records in a sprint while a worker of another machine is at it."""
-    with closing(opened(log.address.given_with_log)) as person, hold(log, "one"):
+    with (
+        closing(opened(f"{log.address.given}&log={log.address.log}")) as person,
+        hold(log, "one"),
+    ):
         person.append(STREAM, [note(1)], expect=Expect.ANY)
         log.append(STREAM, [note(2)], expect=Expect.ANY)
     assert log.version(STREAM) == 2

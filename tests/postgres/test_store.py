@@ -70,7 +70,7 @@ def test_a_server_that_forgets_is_refused(
         _wait_for(raw, setting, "off")
         with pytest.raises(RefusedError, match=f"{setting} must be on"):
             reopen()
-        forgetful = reopen(url=f"{log.address.given_with_log}&unsafe=yes")
+        forgetful = reopen(url=f"{log.address.given}&log={log.address.log}&unsafe=yes")
         forgetful.append("a", [note()], expect=0)
         (said,) = forgetful.risks()
         assert said.startswith(f"{setting} off: acknowledged events can be lost")

@@ -158,7 +158,9 @@ def one_hot_log(bench: Bench, delay: int = 0) -> Figure:
 
 
 def _again(log: PostgresLog) -> PostgresLog:
-    return PostgresLog(log.address.given_with_log, clock=wall_clock, entropy=os.urandom)
+    return PostgresLog(
+        f"{log.address.given}&log={log.address.log}", clock=wall_clock, entropy=os.urandom
+    )
 
 
 def _counter(raw: psycopg.Connection[Any]) -> str:

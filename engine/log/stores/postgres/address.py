@@ -33,11 +33,6 @@ class Address(msgspec.Struct, frozen=True):
     """Whether to accept a server that may lose acknowledged events."""
     has_secret: bool = False
 
-    @property
-    def given_with_log(self) -> str:
-        """Return the complete address, including its secrets."""
-        return f"{self.given}&log={self.log}"
-
 
 def parse(url: str) -> Address:
     """Return the parsed address; raise `InvalidInputError` if it is invalid."""

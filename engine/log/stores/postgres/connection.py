@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 from psycopg import errors as codes
@@ -43,14 +43,6 @@ _ALREADY_PREPARED = b"42P05"
 
 Again = Sequence[Any]
 """The values for a repetition after an attempt with an unknown result."""
-
-
-class StatementDone(NamedTuple):
-    """The result of a statement that changes data."""
-
-    rows: list[list[Value]]
-    is_again: bool
-    """Whether the statement was repeated after an attempt that may have succeeded."""
 
 
 class ServerConnection:
@@ -110,26 +102,25 @@ class ServerConnection:
         *,
         again: Again,
         is_again: bool = False,
-    ) -> StatementDone:
+    ) -> tuple[list[list[Value]], bool]:
         """Run a data-changing statement with typed values.
 
         If the result of an attempt is unknown, the statement is repeated with the values
         `again`; `is_again` indicates that there was such an attempt before this call. Every
-        later error states that the statement may have succeeded.
+        later error states that the statement may have succeeded. Return the rows, and
+        whether the statement was repeated.
         """
         given = again if is_again else values
-        return StatementDone(*self._insist(partial(self._called, asked), given, again))
+        return self._insist(partial(self._called, asked), given, again)
 
     def ask(self, asked: Statement, values: Sequence[Any]) -> list[Any]:
         """Run a read-only statement, and return its rows."""
-        rows, _ = self._insist(
-            lambda raw, given: loaded(
-                raw, _answer(raw, asked, asked.encoded(given), is_prepared=False)
-            ),
-            values,
-            None,
-        )
-        return rows
+
+        def ask(raw: psycopg.Connection[Any], given: Again) -> list[Any]:
+            sent = asked.encoded(given)
+            return loaded(raw, _answer(raw, asked, sent, is_prepared=False))
+
+        return self._insist(ask, values, None)[0]
 
     def ask_ahead(self, asked: Statement, sent: list[Value]) -> "PendingAnswer":
         """Send a statement once, without retries, and return its pending answer.

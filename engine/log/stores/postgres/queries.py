@@ -164,19 +164,15 @@ class ServerQueries:
 
     def hash_of(self, stream: str, version: int) -> bytes | None:
         """Return the hash of a stream's event; None if there is no such event."""
-        rows = self._rows(
-            "SELECT hash FROM sprintlog.events"
-            " WHERE log = %b AND stream = %b AND version = %b",
-            (self._log, stream, version),
-        )
-        return rows[0][0] if rows else None
+        return self._hash("stream = %b AND version = %b", stream, version)
 
     def hash_at(self, position: int) -> bytes | None:
         """Return the hash of the event at a position; None if there is no such event."""
-        rows = self._rows(
-            "SELECT hash FROM sprintlog.events WHERE log = %b AND position = %b",
-            (self._log, position),
-        )
+        return self._hash("position = %b", position)
+
+    def _hash(self, where: str, *place: str | int) -> bytes | None:
+        asked = f"SELECT hash FROM sprintlog.events WHERE log = %b AND {where}"
+        rows = self._rows(asked, (self._log, *place))
         return rows[0][0] if rows else None
 
     def streams(self) -> dict[str, int]:

@@ -96,7 +96,11 @@ def migrate(connection: ServerConnection) -> None:
         raw.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         if (applied := _applied(raw)) == [(step.number, step.digest) for step in steps()]:
             return
-        _check_owner(raw)
+        for (owner,) in raw.execute(_STRANGER):
+            raise RefusedError(
+                f"the schema sprintlog belongs to {owner}",
+                hint=f"run the command as {owner}, or use a database without that schema",
+            )
         if applied:
             try:
                 check_applied(applied)
@@ -114,15 +118,6 @@ def migrate(connection: ServerConnection) -> None:
                 " VALUES (%s, %s, %s)",
                 (step.number, step.name, step.digest),
             )
-
-
-def _check_owner(raw: psycopg.Connection[Any]) -> None:
-    """Raise `RefusedError` if the schema belongs to another role."""
-    for (owner,) in raw.execute(_STRANGER):
-        raise RefusedError(
-            f"the schema sprintlog belongs to {owner}",
-            hint=f"run the command as {owner}, or use a database without that schema",
-        )
 
 
 def check_server(connection: ServerConnection) -> None:
@@ -144,13 +139,9 @@ def check_server(connection: ServerConnection) -> None:
         )
 
 
-def check_settings(address: Address, *, fsync: str, full_page_writes: str) -> None:
+def check_settings(address: Address, found: dict[str, str]) -> None:
     """Raise `RefusedError` if the server's settings risk losing acknowledged events."""
-    wrong = [
-        name
-        for name, value in (("fsync", fsync), ("full_page_writes", full_page_writes))
-        if value == "off"
-    ]
+    wrong = _switched_off(found)
     if wrong and not address.is_unsafe:
         raise RefusedError(
             f"this server can lose acknowledged events: {' and '.join(wrong)} must be on",
@@ -215,8 +206,12 @@ def standbys(connection: ServerConnection) -> list[tuple[str, str]]:
 
 def forgets(found: dict[str, str]) -> str | None:
     """Return how the settings could cause the loss of acknowledged events, or None."""
-    lost = [name for name in ("fsync", "full_page_writes") if found.get(name) == "off"]
+    lost = _switched_off(found)
     return f"{' and '.join(lost)} off: acknowledged events can be lost" if lost else None
+
+
+def _switched_off(found: dict[str, str]) -> list[str]:
+    return [name for name in ("fsync", "full_page_writes") if found.get(name) == "off"]
 
 
 def waited_for(known: list[tuple[str, str]]) -> list[str]:

@@ -151,7 +151,7 @@ class PostgresLog(ServerAppends):
         rows = self.connection.rows(_OPEN, (self.address.log,))
         ((log, identity, fsync, pages, server, numbers, digests),) = rows
         schema.check_applied([*zip(numbers or (), digests or (), strict=True)])
-        schema.check_settings(self.address, fsync=fsync, full_page_writes=pages)
+        schema.check_settings(self.address, {"fsync": fsync, "full_page_writes": pages})
         if log is None:
             raise NotFoundError(
                 f"there is no log {self.address.log} at {self.address.shown}",
@@ -192,18 +192,6 @@ class PostgresLog(ServerAppends):
         """Yield the problems with triggers, indexes and caches."""
         yield from schema.problems(self.connection)
         yield from self._caches.problems()
-
-    def facts(self) -> schema.ServerFacts:
-        """Return the role on the server, and the server's clock."""
-        return schema.facts(self.connection)
-
-    def settings(self) -> dict[str, str]:
-        """Return the server's settings that affect the durability of events."""
-        return schema.settings(self.connection)
-
-    def standbys(self) -> list[tuple[str, str]]:
-        """Return the visible standbys, and the state of each."""
-        return schema.standbys(self.connection)
 
     def risks(self) -> Iterator[str]:
         """Yield the risks posed by the settings of the server and its standbys."""

@@ -92,7 +92,8 @@ class Connection:
         self.is_behind = is_behind
         """Whether the schema is older; the first write migrates it."""
         self._entropy = entropy
-        self._doubted = False
+        self.doubted = False
+        """Whether the last statement failed, so that the locks are checked first."""
         self._look = LockLook(path)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
@@ -100,7 +101,7 @@ class Connection:
 
         Raise `BusyError` if they do not release the database in time.
         """
-        if self._doubted and (failure := self._look.failure()):
+        if self.doubted and (failure := self._look.failure()):
             # SQLite alone waits ten seconds for a failing lock.
             raise failure
         patience: Patience | None = None
@@ -108,13 +109,13 @@ class Connection:
             try:
                 found = self.raw.execute(sql, parameters).fetchall()
             except sqlite3.Error as error:
-                self._doubted = True
+                self.doubted = True
                 patience = patience or Patience(
                     self.wait, entropy=self._entropy, path=self.path, look=self._look
                 )
                 patience.after(error)
             else:
-                self._doubted = False
+                self.doubted = False
                 return found
 
     def begin_to_write(self) -> None:
@@ -130,10 +131,6 @@ class Connection:
         self.is_behind = False
         done = f"now has schema {len(MIGRATIONS)}, which older versions of sprintlog refuse"
         self.wait.say(f"{self.path} {done}")
-
-    def doubt(self) -> None:
-        """After a failed statement, have the locks checked before the next statement."""
-        self._doubted = True
 
     @contextmanager
     def walking(self) -> Iterator[None]:

@@ -122,16 +122,12 @@ def _fails(path: Path) -> bool:
     release all locks that this process holds on them.
     """
     try:
-        wanted = [_identity(os.stat(name)) for name in _files(path)]
+        names = (path, path.with_name(f"{path.name}-wal"))
+        wanted = [_identity(name.stat()) for name in names if name.exists()]
         descriptors = [int(name) for name in os.listdir("/dev/fd")]
     except OSError:
         return False
     return any(_breaks_off(descriptor, wanted) for descriptor in descriptors)
-
-
-def _files(path: Path) -> list[Path]:
-    names = (path, path.with_name(f"{path.name}-wal"))
-    return [name for name in names if name.exists()]
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:

@@ -224,7 +224,7 @@ class SqliteLog(Queries):
             return False
         except sqlite3.Error as error:
             self._forget()
-            self.connection.doubt()
+            self.connection.doubted = True
             if is_busy(error):
                 return False
             raise explained(error, self.path) from error
