@@ -10,7 +10,7 @@ from sprintlog.engine.sprint.state.completion import open_claim, refusal_of, urg
 from sprintlog.engine.sprint.state.words import COMPLETED
 
 from .. import typed
-from ..context import with_recording
+from ..context import packed, with_recording
 from ..output import hint, note, warn
 from ..record import record
 
@@ -21,20 +21,15 @@ def command() -> None:
 
 
 @command.command("set")
-@typed.argument("text", metavar="GOAL")
+@typed.argument("goal", metavar="GOAL")
 @typed.option("--idle-threshold", type=int, help="Idle iterations before a reflection. [3]")
 @typed.option(
     "--min-iterations", type=int, help="First iteration that can reach the goal. [0]"
 )
 @typed.option("--max-iterations", type=int, help="Maximum number of iterations.")
 @with_recording
-def set_(
-    text: str,
-    idle_threshold: int | None,
-    min_iterations: int | None,
-    max_iterations: int | None,
-    **given: Any,
-) -> None:
+@packed(SetGoal, SetGoal.__struct_fields__, "wanted")
+def set_(wanted: SetGoal, **given: Any) -> None:
     """Set the goal and switch the sprint to Ralph mode.
 
     If the work tree has no unfinished sprint, a sprint limited to 100 iterations is
@@ -44,8 +39,7 @@ def set_(
     """
     if given["sprint_id"] is None:
         _begin_sprint(given)
-    command = SetGoal(text, idle_threshold, min_iterations, max_iterations)
-    record("goal set", given, command)
+    record("goal set", given, wanted)
 
 
 def _begin_sprint(given: Mapping[str, Any]) -> None:

@@ -102,11 +102,7 @@ Features = dict[str, list[ListVersion]]
 
 
 def take_prd(
-    run: Import,
-    *,
-    of_git: bool = False,
-    text: Path | None = None,
-    sprint_dir: Path | None = None,
+    run: Import, *, of_git: bool, text: Path | None, sprint_dir: Path | None
 ) -> None:
     """Record a file's task lists and the adjacent progress.txt, after reading both."""
     history = read_history(run.file, of_git=of_git)

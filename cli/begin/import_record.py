@@ -132,13 +132,11 @@ class Import(Recording):
         recorded = 0
         if document is not None:
             digest = sha256(msgspec.json.encode(document, order="sorted")).hexdigest()
-            command = ImportDocument(
-                document, f"{self.kind}:{digest[:16]}", with_facts=True
-            )
-            if command.source not in known_sources(self.workspace, sprint.id).in_force[-1:]:
-                recorded += new_events(
-                    self.record_fact(sprint.id, command, at=self.options.at)
-                )
+            source = f"{self.kind}:{digest[:16]}"
+            command = ImportDocument(document, source, with_facts=True)
+            if source not in known_sources(self.workspace, sprint.id).in_force[-1:]:
+                taken = self.record_fact(sprint.id, command, at=self.options.at)
+                recorded += new_events(taken)
         if facts and not self._is_there(sprint.id):
             plan = {**ralph_fields(sprint.goal), **sprint.more, KIND: self.kind}
             limit = sprint.loop.max_iterations if sprint.loop else 0
@@ -220,9 +218,8 @@ def take_sessions(
     """Record agent sessions, earliest first."""
     known = KnownSessions(workspace)
     for session in sorted(sessions, key=lambda one: one.began_at or ""):
-        _take_session(
-            Import("transcript", session.file, options, workspace), known, session
-        )
+        run = Import("transcript", session.file, options, workspace)
+        _take_session(run, known, session)
 
 
 def _take_session(run: Import, known: KnownSessions, session: TranscriptRead) -> None:

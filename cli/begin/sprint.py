@@ -24,14 +24,20 @@ from sprintlog.projections.views.work import SprintRow
 from sprintlog.projections.workspace import wall_clock
 
 from .. import settings, typed
-from ..context import open_workspace, with_envelope, with_json, with_point, with_recording
+from ..context import (
+    open_workspace,
+    packed,
+    with_envelope,
+    with_json,
+    with_point,
+    with_recording,
+)
 from ..intake.files import naming, read_bytes
 from ..named_sprint import told
 from ..output import counted, hint, print_json, print_text, table, warn
 from ..places import place_in, source_of
 from ..record import Options, record, recording
 
-FLAGS = {"true": True, "false": False}
 REASON = typed.option("--reason", metavar="TEXT", help="Why.")
 
 
@@ -265,15 +271,13 @@ def block(reason: str, **given: Any) -> None:
 @typed.option("--error", metavar="TEXT", help="The underlying error. [the reason]")
 @typed.option("--phase", metavar="ADDRESS", help="The affected leaf. [the pointer's]")
 @with_recording
-def needs_human(
-    reason: str, details: str | None, error: str | None, phase: str | None, **given: Any
-) -> None:
+@packed(lifecycle.NeedHuman, lifecycle.NeedHuman.__struct_fields__, "wanted")
+def needs_human(wanted: lifecycle.NeedHuman, **given: Any) -> None:
     """Mark the sprint as needing a person to resolve a problem with a leaf.
 
     Example: sprintlog sprint needs-human --reason 'which key?'
     """
-    command = lifecycle.NeedHuman(reason, details, error, phase)
-    record("sprint needs-human", given, command)
+    record("sprint needs-human", given, wanted)
 
 
 @command.command()
@@ -379,9 +383,9 @@ def hook_from(text: str) -> dict[str, Any]:
         raise _wrong(text, "it names nothing to run")
     given = {"parallel": "false", "enabled": "true", **given}
     for key in ("parallel", "enabled"):
-        if given[key] not in FLAGS:
+        if given[key] not in ("true", "false"):
             raise _wrong(text, f"{key} must be true or false")
-        given[key] = FLAGS[given[key]]
+        given[key] = given[key] == "true"
     return {key: given[key] for key in _HOOK_KEYS if key in given}
 
 

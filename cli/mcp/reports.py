@@ -67,10 +67,8 @@ def learn(workspace: Workspace, given: arguments.Learn, caller: Caller) -> str:
     call = _Call(workspace, "learn", given, caller)
     if given.kind in arguments.PATTERNS and workspace.log.version(_JOURNAL) > 0:
         return _pattern(call, given)
-    where = ", ".join(given.files)
-    said = commands.SaidItems(
-        learnings=(commands.SaidLearning(given.text, given.kind, where),)
-    )
+    learning = commands.SaidLearning(given.text, given.kind, ", ".join(given.files))
+    said = commands.SaidItems(learnings=(learning,))
     # The journal must not store learnings from a sprint that does not exist.
     workspace.preview(commands.TakeSaid(commands.SaidItems()), sprint_id=call.sprint_id)
     left = said

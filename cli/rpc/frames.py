@@ -48,9 +48,8 @@ class RefusedFrame(NamedTuple):
 def read_frame(line: bytes) -> RpcRequest | RefusedFrame:
     """Return the request on a line, or the refusal of an invalid request."""
     if len(line) > FRAME_BYTES_MAX:
-        return RefusedFrame(
-            INVALID_REQUEST, f"a line is longer than {FRAME_BYTES_MAX} bytes"
-        )
+        said = f"a line is longer than {FRAME_BYTES_MAX} bytes"
+        return RefusedFrame(INVALID_REQUEST, said)
     try:
         value = parse_json(line)
     except InvalidInputError as error:

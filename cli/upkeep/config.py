@@ -40,7 +40,10 @@ def command(key: str | None, trusts: bool, as_json: bool) -> None:
     sprintlog config --trust
     """
     if key is not None and key not in KEYS:
-        _unknown(key)
+        meant = closest(key, KEYS)
+        hint = "run `sprintlog config` to list the keys"
+        hint = f"did you mean `{meant}`?" if meant else hint
+        raise NotFoundError(f"there is no key {key[:60]!r}", hint=hint)
     found = settings.settings_file()
     if trusts:
         if key is not None:
@@ -97,13 +100,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}={_shown(one)}" for name, one in value.items())
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _unknown(key: str) -> None:
-    meant = closest(key, KEYS)
-    raise NotFoundError(
-        f"there is no key {key[:60]!r}",
-        hint=f"did you mean `{meant}`?"
-        if meant
-        else "run `sprintlog config` to list the keys",
-    )

@@ -109,9 +109,8 @@ def _told(location: Location, rescue: Rescue) -> list[str]:
     salvaged, folder = rescue.salvaged, rescue.folder
     head = salvaged.head
     verdict = "whole" if rescue.is_whole else "NOT whole"
-    lines = [
-        f"{verdict}: {head.position} events saved in {folder}, head {head.hash.hex()[:16]}"
-    ]
+    saved = f"{head.position} events saved in {folder}"
+    lines = [f"{verdict}: {saved}, head {head.hash.hex()[:16]}"]
     for found in salvaged.ranges:
         lines.append(f"  {found.first}-{found.last}  {LOSS[found.state]}")
     if salvaged.problem:

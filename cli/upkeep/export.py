@@ -113,14 +113,13 @@ def send(
     workspace: Workspace,
     kind: str,
     url: str,
-    environment: Mapping[str, str],
     *,
     name: str | None,
     with_content: bool,
     as_json: bool,
 ) -> None:
     """Send new events to an address, store the position reached, and print the result."""
-    headers, key = _given(kind, environment)
+    headers, key = _given(kind, environment())
     is_traces = kind == OTLP
     asked = _traces_of(url) if is_traces else url
     target = delivery.Target(asked, pause=time.sleep, reads_answers=is_traces)
@@ -279,7 +278,7 @@ def command(
         if address:
             kind = OTLP if otlp_endpoint else WEBHOOK
             send(
-                *(workspace, kind, address, environment()),
+                *(workspace, kind, address),
                 name=name,
                 with_content=with_content,
                 as_json=as_json,

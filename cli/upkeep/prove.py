@@ -52,9 +52,6 @@ def command(position: int, head_file: Path | None, out: Path | None, as_json: bo
     answer = ProofAnswer(
         position=position, file=str(file), is_proof=True, signed_by=None, problems=[]
     )
-    said = "signed" if signature else "not signed"
-    print_answer(
-        answer,
-        [f"{file}: position {position}, to the head of position {head.position}, {said}"],
-        as_json=as_json,
-    )
+    said = f"position {position}, to the head of position {head.position}, "
+    said += "signed" if signature else "not signed"
+    print_answer(answer, [f"{file}: {said}"], as_json=as_json)

@@ -95,9 +95,7 @@ def answers_schema(name: tuple[str, ...]) -> dict[str, object]:
 def schema_of(what: str) -> dict[str, object]:
     """Return the schema of all `events`, `commands` or `answers`."""
     if what == "answers":
-        from sprintlog.projections.views.answers import schemas
-
-        return schemas()
+        return schemas_of_answers()
     return events_schema() if what == "events" else commands_schema()
 
 

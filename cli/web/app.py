@@ -149,11 +149,9 @@ class Server:
 
     async def health(self, request: Request) -> Response:
         """Return a response that states whether the log can be read."""
-        problem = self.tail.problem
-        return PlainTextResponse(
-            "ok\n" if problem is None else "the log cannot be read\n",
-            200 if problem is None else 503,
-        )
+        if self.tail.problem is not None:
+            return PlainTextResponse("the log cannot be read\n", 503)
+        return PlainTextResponse("ok\n")
 
     async def static(self, request: Request) -> Response:
         """Return a static file of the server."""

@@ -59,23 +59,22 @@ def _read(path: Path) -> str:
     try:
         held = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise InvalidInputError(
-            f"cannot be read: {error.strerror}", file=str(path), hint=_NEW
-        ) from error
+        raise _wrong(path, f"cannot be read: {error.strerror}") from error
     with open(held, "rb") as file:
         found = os.fstat(held)
         if not stat.S_ISREG(found.st_mode):
-            raise InvalidInputError("is not a regular file", file=str(path), hint=_NEW)
+            raise _wrong(path, "is not a regular file")
         if found.st_uid != os.geteuid() or found.st_mode & 0o077:
-            raise InvalidInputError(
-                f"other users can read it (mode {stat.S_IMODE(found.st_mode):o})",
-                file=str(path),
-                hint=_NEW,
-            )
+            mode = stat.S_IMODE(found.st_mode)
+            raise _wrong(path, f"other users can read it (mode {mode:o})")
         text = file.read(_BYTES_MAX).decode("ascii", "replace")
     if _FORM.fullmatch(text) is None:
-        raise InvalidInputError("contains no token", file=str(path), hint=_NEW)
+        raise _wrong(path, "contains no token")
     return text.rstrip("\n")
+
+
+def _wrong(path: Path, problem: str) -> InvalidInputError:
+    return InvalidInputError(problem, file=str(path), hint=_NEW)
 
 
 def is_same(given: str, token: str) -> bool:

@@ -32,9 +32,8 @@ def bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         said = f"cannot listen on {host}, port {port}: {error.strerror}"
-        raise RefusedError(
-            said, hint="run `sprintlog serve --port 0` to use a free port"
-        ) from (error)
+        hint = "run `sprintlog serve --port 0` to use a free port"
+        raise RefusedError(said, hint=hint) from error
     except OverflowError as error:
         listening.close()
         raise RefusedError(f"invalid port {port}") from error
@@ -102,9 +101,8 @@ class LibraryLog(logging.Handler):
             return
         told = record.exc_info[1] if record.exc_info else None
         more = {} if told is None else {"error": f"{type(told).__name__}: {told}"}
-        self._log.warning(
-            record.getMessage().partition("\n")[0], source=record.name, **more
-        )
+        first = record.getMessage().partition("\n")[0]
+        self._log.warning(first, source=record.name, **more)
 
 
 class Logged:
