@@ -7,7 +7,8 @@ starts.
 import os
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from sprintlog.engine.sessions.work import WITHIN as WITHIN
@@ -31,6 +32,12 @@ FILES_SECONDS = 60.0
 """How long to wait at the end for the snapshot of the files that the command left."""
 MEASURE_SECONDS = 600.0
 """The time limit for measurements."""
+
+
+def is_run(command: Sequence[str]) -> bool:
+    """Return whether a command is `sprintlog run`, which starts agents itself."""
+    words = [os.path.basename(word.removesuffix(".cli")) for word in command[:4]]
+    return ("sprintlog", "run") in pairwise(words)
 
 
 class WrapRequest(NamedTuple):

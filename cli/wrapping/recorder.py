@@ -33,7 +33,7 @@ from .. import settings
 from ..context import environment, here, log_place, open_workspace
 from ..settings import off_by
 from .command_output import Heard
-from .frames import MEASURE_SECONDS, WITHIN, HeldCommand, WrapRequest, work_of
+from .frames import MEASURE_SECONDS, WITHIN, HeldCommand, WrapRequest, is_run, work_of
 
 T = TypeVar("T")
 Tell = Callable[[str], None]
@@ -179,7 +179,8 @@ class _Recorded:
             files, began = self._files_before(sprint_id, began)
         words = f"`sprintlog wrap` of {PurePath(self._asked.command[0]).name[:40]}"
         location, now = self._workspace.location, from_milliseconds(began)
-        with working(location, words, now=now, starter=os.getppid()):
+        starter = None if is_run(self._asked.command) else os.getppid()
+        with working(location, words, now=now, starter=starter):
             if not self._within:
                 number = self._following(lambda: self._begin(sprint_id, now, files))
             self._following(lambda: self._settle(sprint_id))

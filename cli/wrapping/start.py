@@ -10,7 +10,6 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import pairwise
 from typing import Any, NoReturn, Self
 
 from sprintlog.engine.adapters.processes.descriptors import (
@@ -28,6 +27,7 @@ from .frames import (
     PATIENCE_SECONDS,
     HeldCommand,
     WrapRequest,
+    is_run,
     missed,
     printed,
     result,
@@ -133,12 +133,6 @@ def _environment(asked: WrapRequest, key: str) -> dict[str, str]:
         within = {WITHIN: os.environ.get(WITHIN) or key}
         named |= {**within, "SPRINTLOG_ACTOR": actor_of(asked.command)}
     return {**os.environ, **named}
-
-
-def is_run(command: Sequence[str]) -> bool:
-    """Return whether a command is `sprintlog run`, which starts agents itself."""
-    words = [os.path.basename(word) for word in command[:4]]
-    return ("sprintlog", "run") in pairwise(words)
 
 
 def actor_of(command: Sequence[str]) -> str:

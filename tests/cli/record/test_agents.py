@@ -13,7 +13,7 @@ import pytest
 import sprintlog
 from sprintlog.cli.agents.mcp import served
 from sprintlog.cli.mcp.tools import call
-from sprintlog.cli.wrapping.start import is_run
+from sprintlog.cli.wrapping.frames import is_run
 from sprintlog.commands import CompleteGoal
 from sprintlog.engine.adapters.processes.process import process
 from sprintlog.engine.service.agent_sessions import at_work
@@ -234,7 +234,7 @@ def test_a_loop_under_any_name_is_not_its_agent(folder: Path, done: Run, run: Ru
     [
         (("sprintlog", "run", "--", "claude"), True),
         (("/usr/bin/sprintlog", "run"), True),
-        (("python", "-m", "sprintlog", "run"), True),
+        (("python", "-m", "sprintlog.cli", "run"), True),
         (("timeout", "8h", "sprintlog", "run"), True),
         (("sprintlog", "next"), False),
         (("claude", "-p", "run sprintlog"), False),
