@@ -118,7 +118,7 @@ def _table(
     judged: Judged, rows: Sequence[_Row], names: Sequence[str], trees: Mapping[int, str]
 ) -> list[str]:
     """Return rows as lines of a table, with columns for the named metrics."""
-    spent, described = judged.spent(), judged.described()
+    spent, described, claims = judged.spent(), judged.described(), judged.claims()
     is_spent = any(number in spent for number, *_ in rows)
     took: tuple[str, ...] = TOOK if is_spent else ()
     tree = _tree_cells(-1, trees)
@@ -129,7 +129,9 @@ def _table(
         took = took_cells(spent.get(number)) if is_spent else ()
         tree = _tree_cells(number, trees)
         tags = described[number].tags if number in described else ()
-        note = ", ".join(filter(None, (said, *(f"#{tag}" for tag in tags))))
+        note = ", ".join(
+            filter(None, (claims.get(number), said, *(f"#{tag}" for tag in tags)))
+        )
         lines.append((str(number), *quality, *own, *took, alerts, *tree, note))
     end = ALERTS + len(names)
     after = end + len(took)

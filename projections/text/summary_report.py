@@ -248,7 +248,7 @@ def _notes(
     judged: Judged, failures: Mapping[int, Failure], others: Sequence[RunEnding], room: int
 ) -> dict[int, str]:
     """Return notes on the events in each iteration, truncated to the available space."""
-    seen, said = judged.runs_seen(), judged.summaries()
+    seen, said, claims = judged.runs_seen(), judged.summaries(), judged.claims()
     best, off_path = judged.tracker.best, judged.left_behind()
     known = {one.number for one in others}
     for one in judged.endings().values():
@@ -260,11 +260,12 @@ def _notes(
     said |= {number: in_few_words(one) for number, one in failures.items()}
     notes = {}
     unfit = {one.number: one.unfit for one in judged.all() if one.unfit}
-    shown = {*seen, *said, *off_path, *unfit, *([best.number] if best else [])}
+    shown = {*claims, *seen, *said, *off_path, *unfit, *([best.number] if best else [])}
     for number in sorted(shown):
         words = ["best"] if best is not None and best.number == number else []
         words += ["discarded"] if number in off_path else []
         words += [unfit[number]] if number in unfit else []
+        words += [claims[number]] if number in claims else []
         words += reports.notes_of(seen.get(number, ()))
         left = room - sum(len(word) + 2 for word in words)
         text = said.get(number, "").strip().partition("\n")[0]

@@ -76,6 +76,8 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     """Why the last run failed."""
     summary: str | UnsetType | None = UNSET
     """The summary given at the end, otherwise the last line of output."""
+    claim: str | UnsetType = UNSET
+    """The decision on its claim that the goal is reached; only in lists of iterations."""
     params: dict[str, str] | UnsetType = UNSET
     """The recorded parameters; only in lists of iterations."""
     notes: tuple[str, ...] | UnsetType = UNSET
@@ -263,8 +265,9 @@ def judgements(judged: Judged, found: ListedIterations) -> list[JudgedIteration]
     answers = [with_ending(x, ends.get(x.iteration)) for x in answers]
     answers += [*map(failure, found.failures), *map(unmeasured, found.others)]
     spent = {number: spending(took) for number, took in judged.spent().items()}
+    known, behind, claims = judged.described(), judged.left_behind(), judged.claims()
     told = [replace(x, spent=spent.get(x.iteration, UNSET)) for x in answers]
-    known, behind = judged.described(), judged.left_behind()
+    told = [replace(x, claim=claims.get(x.iteration, UNSET)) for x in told]
     told = [with_description(x, known.get(x.iteration)) for x in told]
     told = [replace(x, is_on_path=False) if x.iteration in behind else x for x in told]
     told = [replace(x, work_tree=found.trees.get(x.iteration, UNSET)) for x in told]

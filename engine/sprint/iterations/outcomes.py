@@ -219,6 +219,16 @@ class LoopHistory:
         ended = self._events.all(f.IterationEnded)
         return {event.number: event.summary for _, _, event in ended if event.summary}
 
+    def claims(self) -> dict[int, str]:
+        """Return how the claim of each iteration was decided, by number."""
+        claimed = self._events.all(f.GoalClaimed)
+        found = {claim.iteration: "claim not verified" for _, _, claim in claimed}
+        for _, _, accepted in self._events.all(f.ClaimAccepted) if found else ():
+            found[accepted.claim] = f"claim verified: {accepted.reason}"
+        for _, _, refused in self._events.all(f.ClaimRefused) if found else ():
+            found[refused.claim] = f"claim refused: {refused.reason}"
+        return found
+
     def spent(self) -> dict[int, Spent]:
         """Return the agent usage in each iteration, including discarded iterations.
 

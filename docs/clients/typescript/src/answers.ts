@@ -584,6 +584,7 @@ export interface JudgedIteration {
   until?: string | null;
   error?: string | null;
   summary?: string | null;
+  claim?: string;
   params?: { [name: string]: string };
   notes?: string[];
   tags?: string[];

@@ -44,6 +44,9 @@ def test_the_measure_decides(
     (folder / "out.txt").write_text("old")
     run("init")
     assert claims(run, "--measure", measure) == code
+    claim = run("list", "--json").json[-1]["claim"]
+    assert claim in run("list").out
+    assert claim.split(": ")[-1] in standing or claim == "claim not verified"
     assert f"; {standing}; " in goal(run).replace("goal is ", "; ")
 
 
