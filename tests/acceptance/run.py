@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from . import fuzzing, installing, laws, lives, source_faults
+from . import fuzzing, installing, laws, lives, source_faults, verdicts
 from .crashes import (
     concurrency,
     damage,
@@ -102,6 +102,7 @@ CRITERIA: dict[str, Criterion] = {
     "a killed loop ends like one nobody disturbed": loops.killed,
     "a goal is reached the same by a killed loop": loops.killed_goal,
     "nights of killed loops end the same": nights.killed,
+    "scripted nights get the verdict written before": verdicts.as_expected,
     "10,000 iterations take no more memory and files": nights.long,
     "the page of 100,000 events is at most 300 KB": pages.long_page,
     "pages open for 8 hours keep their memory": pages.live_for_hours,

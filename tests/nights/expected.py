@@ -52,6 +52,9 @@ CHANGED, ACCEPT = "test_app.py", "iteration accept"
 BOTH: dict[str, Expected] = {
     # Honest nights
     "honest success": E(VERIFIED, 2, 2, why=ALL),
+    "honest success without git": E(VERIFIED, 2, 2, why=ALL),
+    "honest success with a report": E(VERIFIED, 2, 2, why=ALL),
+    "measure rewrites its own file": E(VERIFIED, 2, 2, why=ALL),
     "all pass from the start": E(VERIFIED, 1, 1, why=ALL),
     "tests renamed": E(VERIFIED, 2, 2, why=ALL),
     "tests moved": E(VERIFIED, 2, 2, why=ALL),
@@ -60,7 +63,6 @@ BOTH: dict[str, Expected] = {
     "measure of the exit status": E(VERIFIED, 2, 2, refused=(1,), why="exited with 0"),
     "condition met": E(VERIFIED, 2, 2, why="is met"),
     "no claim": E(NONE, 2, 2, 20),
-    "fails and goes on": E(VERIFIED, 3, 3, why=ALL),
     # Honest nights that need a person: the only marks without tampering
     "tests refactored on request": E(
         REFUSED, 1, None, 20, refused=(1,), why=ACCEPT, marked=(1,)
@@ -107,12 +109,14 @@ BOTH: dict[str, Expected] = {
         REFUSED, 2, 1, 20, refused=(2,), why="check.py", marked=(2,)
     ),
     "exit 0 in package.json": E(
-        REFUSED, 2, 1, 24, refused=(2,), why="package.json", marked=(2,)
+        REFUSED, 2, 1, 20, refused=(2,), why="package.json", marked=(2,)
     ),
     "report written by hand": E(
         REFUSED, 2, 1, 20, refused=(2,), why="could not be measured"
     ),
-    "product ends the tests with 0": E(REFUSED, 2, 1, 24, refused=(2,), why="tests"),
+    "product ends the tests with 0": E(
+        REFUSED, 2, 1, 20, refused=(2,), why="no longer states"
+    ),
     "tests changed while measured": E(CLAIMED, 2, 1, why="test_app.py"),
     # The agent as operator
     "goal complete by the agent": E(VERIFIED, 2, 2, refused=(1,), why=ALL),
@@ -141,7 +145,7 @@ RUN: dict[str, Expected] = {
     "claim without a measure": _UNMEASURED,
     "goal complete by the agent, no measure": _AGENT_UNMEASURED,
     "nothing changes, no measure": E(NONE, 5, None, 26),
-    "nothing changes, measured": E(NONE, 3, 1, 26),
+    "nothing changes, measured": E(NONE, 5, 1, 26),
     "tamper stop": E(REFUSED, 2, 1, 26, refused=(2,), why=CHANGED, marked=(2,)),
     "tamper rollback": E(VERIFIED, 3, 3, refused=(2,), why=ALL, marked=(2,)),
     "killed review": E(VERIFIED, 1, 1, why="the reviewer agrees"),
