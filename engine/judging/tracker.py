@@ -6,7 +6,7 @@ back.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, TypeVar
 
@@ -255,7 +255,9 @@ def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -
     is_incomplete, best = after(tracker.best, event.number, found, version)
     if not (is_reported := f.BY_AGENT in event.origins):
         _take_last(tracker, event)
-        if event.number not in tracker.changed:
+        if event.number not in tracker.changed and not (
+            event.altered and alters_measure(event.altered, event.runs)
+        ):
             tracker.best = best
     tracker.highest = max(tracker.highest, event.number)
     built_on = event.previous
@@ -264,6 +266,15 @@ def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -
     is_verified = not is_reported and not_verified(now) is None
     flags = is_incomplete, is_verified, _hundredths(found), is_reported
     tracker.keep(TrackedIteration(event.number, version, built_on, *flags))
+
+
+def alters_measure(altered: Sequence[str], runs: Sequence[f.MeasuringRun]) -> bool:
+    """Return whether a test or measuring script changed during its own measurement."""
+    # Imported here: few measurements change files.
+    from .instruments import is_instrument, scripts_in
+
+    scripts = scripts_in(run.command for run in runs)
+    return any(is_instrument(path, scripts) for path in altered)
 
 
 def _take_last(tracker: Tracker, event: f.IterationMeasured) -> None:

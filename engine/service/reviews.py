@@ -9,7 +9,7 @@ from ..masking import cut, mask
 from ..sprint.answers.verdict import last_object, short
 from ..sprint.iterations import claims
 from ..sprint.iterations.snapshots import snapshot_of
-from ..sprint.state.completion import goal_standing
+from ..sprint.state.completion import goal_standing, open_claim
 from ..sprint.state.sprint import Sprint
 from .port import Envelope, Outcome, Service
 from .work_tree.own_paths import own_paths
@@ -48,8 +48,13 @@ def decide_claim(
             review = _reviewed(workspace, rules, given)
         workspace.handle_with(sprint_id, review, **envelope)
         outcome = workspace.handle_with(sprint_id, claims.DecideClaim(), **envelope)
-    if outcome.events:
-        tell(f"goal {goal_standing(outcome.sprint.plan)}")
+    sprint = outcome.sprint
+    claim = sprint.plan.last.claim
+    if outcome.events or open_claim(sprint.plan):
+        standing = f"goal {goal_standing(sprint.plan)}"
+        if claim is not None and claim.reason is None and sprint.plan.last.decided is None:
+            standing += f": {claims.judge_claim(sprint, claim.iteration).reason}"
+        tell(standing)
     return outcome if outcome.events else None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...command import Command
+from ...judging.tracker import alters_measure
 from ...log.event import Event, Takers
 from ..events import (
     ClaimAccepted,
@@ -101,9 +102,9 @@ def claim_goal(
 def judge_claim(sprint: Sprint, number: int) -> Finding:
     """Return the finding about a claim that an iteration made.
 
-    Evidence is a measurement by sprintlog. With a condition, it must meet the condition.
-    Otherwise, no existing file may change during the measurement, its commands must
-    succeed, and its tests, if it printed any, must all pass and not be fewer than the
+    Evidence is a measurement by sprintlog during which no test changed. With a condition,
+    it must meet the condition. Otherwise, no existing file at all may change, its commands
+    must succeed, and its tests, if it printed any, must all pass and not be fewer than the
     baseline's.
     """
     # Imported here: most recording commands do not require exact numbers.
@@ -123,10 +124,11 @@ def judge_claim(sprint: Sprint, number: int) -> Finding:
             return Finding(REFUSED, f"nothing was measured, so {rules.until} is not met")
         return Finding(UNVERIFIED, "nothing was measured")
     digests = tuple(run.output_sha256 for run in runs if run.output_sha256 is not None)
-    if last.altered and rules.until is None:
+    if last.altered and (rules.until is None or alters_measure(last.altered, runs)):
         named = ", ".join(last.altered[:3])
         why = f"the measurement changed {named}, so it proves nothing"
-        return Finding(UNVERIFIED, why, (entry.version,), digests)
+        found = UNVERIFIED if rules.until is None else REFUSED
+        return Finding(found, why, (entry.version,), digests)
     base = tracker.baseline_at(sprint.version)
     agrees, why = evidence.agreement(
         last.metrics, base, runs, rules.until, is_incomplete=entry.is_incomplete
