@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from sprintlog.engine.judging.exact import shown
 from sprintlog.engine.judging.loop_rules import ROLLBACK
-from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
@@ -56,10 +55,9 @@ def result_said(sprint: Sprint, judged: Judged | None) -> list[str]:
             parts.append(f"claim refused: {why}")
         elif open_claim(plan) is not None:
             parts.append("claimed, not verified")
-    said = _measured_said(judged) if judged is not None else None
-    if said is not None and not any(said.partition(" in ")[0] in x for x in parts):
-        parts.append(said)
-    return parts
+    said = (_measured_said(judged) if judged is not None else None) or ""
+    is_known = any(said.partition(" in ")[0] in part for part in parts)
+    return parts if is_known or not said else [*parts, said]
 
 
 def _of_completed(sprint: Sprint) -> Iterator[str]:
@@ -85,14 +83,12 @@ def usable(sprint: Sprint, judged: Judged | None) -> int | None:
 def use_said(sprint: Sprint, judged: Judged | None) -> str | None:
     """Return which iteration to use, with its figures unless it is the last one."""
     number = usable(sprint, judged)
-    if number is None:
-        return None
-    if number == BASELINE_NUMBER:
-        return "use the files from before the first iteration"
-    is_known = judged is not None and judged.tracker.entry(number) is not None
-    if judged is None or not is_known or number == judged.last:
-        return f"use iteration {number}"
-    return f"use iteration {number} ({_figures(judged, number)})"
+    if not number:
+        return None if number is None else "use the files from before the first iteration"
+    is_other = judged is not None and number in judged.tracker.numbers()
+    figures = _figures(judged, number) if judged is not None and is_other else ""
+    is_last = judged is not None and number == judged.last
+    return f"use iteration {number}" + (f" ({figures})" if figures and not is_last else "")
 
 
 def completes(sprint: Sprint, action: Action, judged: Judged | None) -> str | None:
@@ -100,15 +96,16 @@ def completes(sprint: Sprint, action: Action, judged: Judged | None) -> str | No
     plan = sprint.plan
     if plan.status == COMPLETED or judged is None or goal_said(plan.document) is None:
         return None
-    is_open = plan.is_ralph and plan.is_at_goal and not urgent(sprint, put_off=True)
-    if not is_open or plan.iteration < min_iterations(plan.document):
-        return None
-    advice, numbers = pending_advice(judged), _all_pass(judged)
-    if action.because not in _COMPLETES or plan.iteration not in numbers:
-        return None
-    if refusal_of(plan) or (advice is not None and advice.action == ROLLBACK):
-        return None
-    return "`sprintlog goal complete` if that is the goal"
+    advice = pending_advice(judged)
+    may_complete = (
+        plan.is_at_goal
+        and plan.iteration >= min_iterations(plan.document)
+        and action.because in _COMPLETES
+        and plan.iteration in _all_pass(judged)
+        and not (refusal_of(plan) or urgent(sprint, put_off=True))
+        and not (advice is not None and advice.action == ROLLBACK)
+    )
+    return "`sprintlog goal complete` if that is the goal" if may_complete else None
 
 
 def _measured_said(judged: Judged) -> str | None:
@@ -141,10 +138,8 @@ def _all_pass(judged: Judged) -> Sequence[int]:
     found = list[int]()
     for number in reversed(measured_on_path(judged.sprint)[-LOOKED_AT_MAX:]):
         figures = judged.one(number).figures
-        is_changed = number in judged.tracker.changed
-        if not figures.test_count or figures.tests_passed != figures.test_count:
-            break
-        if is_changed:
+        fails = not figures.test_count or figures.tests_passed != figures.test_count
+        if fails or number in judged.tracker.changed:
             break
         found.append(number)
     return found

@@ -108,20 +108,15 @@ def status_answer(
     if tracker.highest or tracker.baseline or tracker.failed:
         judged = evaluate(workspace.log, sprint)
         # Imported here: many sprints have no measurements.
-        from ..views.quality import with_iterations
+        from ..views.quality import iterations_standing
 
-        found = with_iterations(found, judged)
-    return replace(found, outcome=outcome_of(sprint, found, action, judged))
-
-
-def outcome_of(
-    sprint: Sprint, found: Status, action: Action, judged: Judged | None
-) -> Outcome:
-    """Return the outcome of a sprint so far, with times as they were recorded."""
+        found = replace(found, iterations=iterations_standing(judged))
     told = standing(sprint, found, action, _recorded, judged)
     word, text = headline(sprint, told, action, _recorded)[0]
     hint = text if word == "next" else text.partition(NEXT)[2] or None
-    return Outcome(f"{word}: {text}", goal_word(sprint), usable(sprint, judged), hint)
+    use = usable(sprint, judged)
+    outcome = Outcome(f"{word}: {text}", goal_word(sprint), use, hint)
+    return replace(found, outcome=outcome)
 
 
 def _after_end(sprint: Sprint, action: Action) -> list[str]:

@@ -24,7 +24,6 @@ from .iterations import (
     with_description,
 )
 from .runs import spending
-from .work import Status
 
 
 class Policies(Struct, frozen=True):
@@ -171,8 +170,3 @@ def _row(judged: Judged, one: Judgement) -> JudgedIteration:
     found = with_description(side(one), judged.described().get(one.number))
     took = UNSET if spent is None else spending(spent)
     return replace(found, sprint=judged.sprint.id, spent=took)
-
-
-def with_iterations(found: Status, judged: Judged) -> Status:
-    """Add the quality of the iterations to a status."""
-    return replace(found, iterations=iterations_standing(judged))

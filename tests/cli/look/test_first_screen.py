@@ -20,7 +20,7 @@ def loop(folder: Path, done: Run) -> Run:
 def test_it_says_whether_the_goal_is_reached(loop: Run) -> None:
     """The goal's line, or the first line once it is decided."""
     assert "goal (not reached): Win\n" in loop().out
-    loop("goal", "complete", "--summary", "done")
+    loop("goal", "complete", "--summary", "done", "--actor", "operator")
     reached = "done: the goal is reached, according to a person; not verified; "
     assert loop().out.startswith(reached)
     assert loop("status").out.splitlines()[3] == "goal: Win"
