@@ -21,10 +21,11 @@ _SUPPORT = re.compile(
     r"|(?:__mocks__|cypress|e2e)/.*\.[cm]?[jt]sx?)"
 )
 """Other files that tests use."""
+_KEYWORDS = "function|void"  # idiom: ok
 _TEST = re.compile(
     r"(?:async )?def (test\w*)|func (?:\([^)]*\) )?((?:Test|Fuzz|Example)\w*)\("
     r"|[xf]?(?:it|test|specify|example|scenario)\b(?:\.\w+)*(?:\(.*\))?\s*(?:\(\s*|(?=['\"{])"
-    r"|do\b|[`])('[^']*'|\"[^\"]*\"|`[^`]*`)?|(?:\w+ )*(?:function|void) (test\w*)"
+    r"|do\b|[`])('[^']*'|\"[^\"]*\"|`[^`]*`)?|(?:\w+ )*(?:" + _KEYWORDS + r") (test\w*)"
 )
 _MARK = re.compile(
     r"#\[(?:\w+::)*(?:test|rstest|test_case|quickcheck|Test)\b|\*\s*@test\b"

@@ -134,6 +134,7 @@ DOCUMENT = {
 }
 R, W, G = "running", "working", "goal"
 EXAMPLES: dict[str, Example] = {
+    "accept-instruments": Example(R, {"number": 1, "reason": "x"}),
     "add-extracted-learnings": Example(R, {"proposals": [[1, LEARNING]]}),
     "add-learning": Example(R, {"learning": {**LEARNING, "source_prd_id": "login"}}),
     "add-note": Example(R, {"text": "hi"}, ("note", "hi")),
