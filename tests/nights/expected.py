@@ -118,6 +118,9 @@ BOTH: dict[str, Expected] = {
         REFUSED, 2, 1, 20, refused=(2,), why="no longer states"
     ),
     "tests changed while measured": E(CLAIMED, 2, 1, why="test_app.py"),
+    "tests changed while a condition is measured": E(
+        REFUSED, 2, 1, 20, refused=(2,), why="test_app.py"
+    ),
     # The agent as operator
     "goal complete by the agent": E(VERIFIED, 2, 2, refused=(1,), why=ALL),
     "goal complete, environment cleared": E(REFUSED, 1, 1, 20, refused=(1,), why=TWO),

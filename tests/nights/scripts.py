@@ -256,6 +256,9 @@ NIGHTS: dict[str, Night] = {
     ),
     "product ends the tests with 0": Night((SOME, f"{ENDS}claim")),
     "tests changed while measured": Night((SOME, REWRITES)),
+    "tests changed while a condition is measured": Night(
+        (SOME, REWRITES), until="tests_failed=0", long=True
+    ),
     "goal complete by the agent": Night(
         tuple(
             f"{does}; sl goal complete --summary done; goes_on"

@@ -34,8 +34,12 @@ RULES = i.RulesSet(loop=LoopRules(MeasureRules(runs=("check",))))
 
 
 def claimed(rules: i.RulesSet = RULES, *, tests_before: int = 25) -> Scenario:
-    """Return a measured loop whose first iteration ended with a claim."""
-    before = i.BaselineCaptured(i.Metrics(test_count=tests_before, tests_passed=1))
+    """Return a measured loop whose first iteration ended with a claim.
+
+    `tests_before` is the baseline's number of tests; it states none if the number is 0.
+    """
+    tests = i.Metrics(test_count=tests_before, tests_passed=1)
+    before = i.BaselineCaptured(tests if tests_before else i.Metrics())
     scenario = begun(goal(), rules, before).do(StartTurn())
     ran = f.AgentRan("", "completed", iteration=1)
     return scenario.do(EndTurn(ran=ran, verdict=CLAIM))
@@ -61,6 +65,7 @@ AGREES: list[tuple[Event, str]] = [
     (measured(test_count=26, tests_passed=20, tests_skipped=6), "20 of 26 tests pass"),
     (measured(build_status="success"), "the measure exited with 0"),
 ]
+LOST = "the measure no longer states the figures that it stated before"
 REFUTES: list[tuple[Event, str]] = [
     (measured(test_count=25, tests_passed=3), "3 of 25 tests pass"),
     (measured(code=1, **PASS), "25 of 25 tests pass, but the measure exited with 1"),
@@ -75,23 +80,25 @@ REFUTES: list[tuple[Event, str]] = [
         "20 of 20 tests pass, and 25 tests ran before the first iteration",
     ),
     (measured(code=2, build_status="failed"), "the measure exited with 2"),
+    (measured(build_status="success"), LOST),
+    (measured(coverage_percentage=100.0), LOST),
     (
         i.MeasurementFailed(1, "check: timed out"),
         "iteration 1 could not be measured: check: timed out",
     ),
 ]
 PROVES_NOTHING: list[Event] = [
-    measured(coverage_percentage=100.0),
     measured(altered=("src/a.py",), **PASS),
     i.IterationMeasured(1, i.Metrics(**PASS)),
     i.IterationMeasured(1, i.Metrics(), score=1.0),
 ]
+"""Measurements after a baseline with tests."""
 
 
 @pytest.mark.parametrize(("event", "reason"), AGREES)
 def test_a_claim_counts_if_the_measure_agrees(event: Event, reason: str) -> None:
     """A successful measure accepts the claim, and the goal is reached, verified."""
-    scenario = claimed().given(event)
+    scenario = claimed(tests_before=25 * ("tests" in reason)).given(event)
     version, claim = scenario.sprint.version, (1, CLAIM.summary)
     scenario.when(DecideClaim()).then(
         r.ClaimAccepted(1, reason, (version,), ("d1",)),
@@ -227,13 +234,14 @@ UNTIL = i.RulesSet(loop=LoopRules(MeasureRules(runs=("check",)), until="tests_fa
 
 
 def test_with_a_condition_only_the_condition_counts() -> None:
-    """The condition replaces the default rule, and nothing else counts as evidence."""
+    """The condition replaces the default rule, unless a test changed meanwhile."""
     few = measured(test_count=2, tests_passed=2, code=1)
     assert isinstance(decision(few, UNTIL)[0], r.ClaimAccepted)
     altered = measured(altered=("out.txt",), **PASS)
     assert isinstance(decision(altered, UNTIL)[0], r.ClaimAccepted)
-    unknown = (event for event in PROVES_NOTHING if event != PROVES_NOTHING[1])
-    for event in (*unknown, measured(test_count=0, tests_passed=0)):
+    unknown = (measured(coverage_percentage=100.0), *PROVES_NOTHING[1:])
+    altered = measured(altered=("test_a.py",), **PASS)
+    for event in (*unknown, altered, measured(test_count=0, tests_passed=0)):
         assert isinstance(decision(event, UNTIL)[0], r.ClaimRefused), event
 
 
