@@ -1,4 +1,4 @@
-"""Limits for agents, which must not influence the judge of their own work."""
+"""Limits for agents, which must not influence the judgement of their work."""
 
 from msgspec.structs import replace
 
