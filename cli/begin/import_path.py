@@ -11,13 +11,8 @@ from typing import Any
 
 import click
 
+from sprintlog.engine import errors
 from sprintlog.engine.adapters.agents.output import OutputReader
-from sprintlog.engine.errors import (
-    InvalidInputError,
-    NotFoundError,
-    RefusedError,
-    SprintlogError,
-)
 from sprintlog.engine.extensions import Extension, installed, load, loaded
 from sprintlog.engine.journal.progress_text import parse_text
 from sprintlog.projections.views.log import NotTaken
@@ -57,7 +52,9 @@ def recognise(path: Path) -> str:
     if kind is None:
         unknown = NOT_TRANSCRIPTS.get(path.name, "is not supported by import")
         problem = "is empty" if not content.strip() else unknown
-        raise InvalidInputError(problem, file=str(path), hint=f"supported formats: {KNOWN}")
+        raise errors.InvalidInputError(
+            problem, file=str(path), hint=f"supported formats: {KNOWN}"
+        )
     return kind
 
 
@@ -146,7 +143,7 @@ def extended_command(name: str) -> click.Command | None:
     else:
         try:
             extension, read = loaded("importer", name)
-        except NotFoundError:
+        except errors.NotFoundError:
             return None
 
     @typed.command(name, epilog=f"Example: sprintlog import {name} PATH")
@@ -199,7 +196,7 @@ def folder(folder: Path, as_json: bool, actor: str) -> None:
             with command.make_context(kind, words, parent=group) as context:
                 command.invoke(context)
             imported += 1
-        except SprintlogError as error:
+        except errors.SprintlogError as error:
             left.append(NotTaken(str(path), kind, error.message))
     for sign, tool in EXTENDED.items():
         if tool not in tools and (place := folder / sign).exists():
@@ -208,12 +205,14 @@ def folder(folder: Path, as_json: bool, actor: str) -> None:
     left += _others(folder, [*(path for _, path in there), *(folder / x for x in EXTENDED)])
     if not (imported or left):
         problem = f"{folder}: contains nothing that import supports"
-        raise NotFoundError(problem, hint=f"supported formats: {KNOWN}", file=str(folder))
+        raise errors.NotFoundError(
+            problem, hint=f"supported formats: {KNOWN}", file=str(folder)
+        )
     for one in left:
         state = f"recognized as {one.kind}" if one.kind else "unknown"
         print_answer(one, [f"not imported, {state}: {one.reason}"], as_json=as_json)
     if not imported:
-        raise RefusedError(f"{folder}: nothing was imported", file=str(folder))
+        raise errors.RefusedError(f"{folder}: nothing was imported", file=str(folder))
 
 
 def _extensions(
@@ -232,9 +231,9 @@ def _extensions(
             with open_workspace() as workspace:
                 Import(extension.name, folder, Options(given), workspace).take(imported)
             tools[extension.name] = own
-        except NotFoundError:
+        except errors.NotFoundError:
             continue
-        except SprintlogError as error:
+        except errors.SprintlogError as error:
             left.append(NotTaken(str(folder), extension.name, error.message))
     return tools
 
@@ -243,7 +242,7 @@ def _check_unread(places: set[Path], tools: Tools) -> None:
     """Raise `RefusedError` if another importer has already read one of the paths."""
     for name, read in tools.items():
         for place in sorted(places & read):
-            raise RefusedError(f"{place}: already read by the importer {name}")
+            raise errors.RefusedError(f"{place}: already read by the importer {name}")
 
 
 @cache
@@ -275,6 +274,6 @@ def _others(folder: Path, known: Collection[Path]) -> Iterator[NotTaken]:
                 check_no_link(path, below=folder)
                 kind = recognise(path)
                 problem = f"{path}: pass this path to import it"
-            except SprintlogError as error:
+            except errors.SprintlogError as error:
                 kind, problem = "", error.message
             yield NotTaken(str(path), kind, problem)

@@ -16,11 +16,7 @@ from sprintlog.engine.service.state_file_owner import loop_holder
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import AgentRan, IterationStarted, SprintImported
 from sprintlog.engine.sprint.iterations.facts import Ended, Fact, decision_on
-from sprintlog.engine.sprint.plan.create import (
-    CreateSprint,
-    ImportDocument,
-    check_sprint_id,
-)
+from sprintlog.engine.sprint.plan import create as plans
 from sprintlog.engine.sprint.state.document_fields import ralph_fields
 from sprintlog.engine.sprint.state.effective_history import effective_ranges, is_effective
 from sprintlog.projections.health.kept_text import keep_lines
@@ -88,7 +84,7 @@ class Import(Recording):
         checked: list[Checked] = []
         for one in imported.sprints:
             sprint = one._replace(id=self.options.sprint_id or one.id)
-            check_sprint_id(sprint.id)
+            plans.check_sprint_id(sprint.id)
             document = None
             if sprint.phases:
                 document = sprint.document(kind=self.kind, file=self.file)
@@ -133,14 +129,16 @@ class Import(Recording):
         if document is not None:
             digest = sha256(msgspec.json.encode(document, order="sorted")).hexdigest()
             source = f"{self.kind}:{digest[:16]}"
-            command = ImportDocument(document, source, with_facts=True)
+            command = plans.ImportDocument(document, source, with_facts=True)
             if source not in known_sources(self.workspace, sprint.id).in_force[-1:]:
                 taken = self.record_fact(sprint.id, command, at=self.options.at)
                 recorded += new_events(taken)
         if facts and not self._is_there(sprint.id):
             plan = {**ralph_fields(sprint.goal), **sprint.more, KIND: self.kind}
             limit = sprint.loop.max_iterations if sprint.loop else 0
-            create = self.options.masked_command(CreateSprint(plan, max_iterations=limit))
+            create = self.options.masked_command(
+                plans.CreateSprint(plan, max_iterations=limit)
+            )
             at = facts[0].at
             created = self.record_fact(
                 sprint.id, create, fact="created", at=at, is_observed=False

@@ -23,15 +23,7 @@ from sprintlog.engine.sprint.state.words import MODES, PENDING
 from sprintlog.projections.views.work import SprintRow
 from sprintlog.projections.workspace import wall_clock
 
-from .. import settings, typed
-from ..context import (
-    open_workspace,
-    packed,
-    with_envelope,
-    with_json,
-    with_point,
-    with_recording,
-)
+from .. import context, settings, typed
 from ..intake.files import naming, read_bytes
 from ..named_sprint import told
 from ..output import counted, hint, print_json, print_text, table, warn
@@ -79,7 +71,7 @@ def command() -> None:
     metavar="id=ID,workflow=NAME,…",
     help="Run a hook after each iteration; parallel=true and command=TEXT are optional.",
 )
-@with_envelope
+@context.with_envelope
 def create(
     new_id: str,
     plan: Path | None,
@@ -185,7 +177,7 @@ def _tell_next(new_id: str, place: Place | None, *, several: bool) -> None:
 
 
 @command.command()
-@with_recording
+@context.with_recording
 def start(**given: Any) -> None:
     """Start the sprint.
 
@@ -195,7 +187,7 @@ def start(**given: Any) -> None:
 
 
 @command.command()
-@with_recording
+@context.with_recording
 def heartbeat(**given: Any) -> None:
     """Record that the loop is alive.
 
@@ -206,7 +198,7 @@ def heartbeat(**given: Any) -> None:
 
 @command.command()
 @REASON
-@with_recording
+@context.with_recording
 def pause(reason: str | None, **given: Any) -> None:
     """Pause the sprint at the request of a person.
 
@@ -217,7 +209,7 @@ def pause(reason: str | None, **given: Any) -> None:
 
 @command.command()
 @REASON
-@with_recording
+@context.with_recording
 def interrupt(reason: str | None, **given: Any) -> None:
     """Record that the loop was stopped from outside.
 
@@ -231,7 +223,7 @@ def interrupt(reason: str | None, **given: Any) -> None:
 @typed.option("--why", metavar="TEXT", help="Why it can continue.")
 @typed.option("--done", metavar="TEXT", help="The action taken.")
 @typed.flag("--retry", help="Repeat failed or blocked work.")
-@with_recording
+@context.with_recording
 def resume(
     by: str | None, why: str | None, done: str | None, retry: bool, **given: Any
 ) -> None:
@@ -256,7 +248,7 @@ def resume(
 
 @command.command()
 @typed.option("--reason", required=True, metavar="TEXT", help="Why.")
-@with_recording
+@context.with_recording
 def block(reason: str, **given: Any) -> None:
     """Mark the sprint as blocked.
 
@@ -270,8 +262,8 @@ def block(reason: str, **given: Any) -> None:
 @typed.option("--details", metavar="TEXT", help="Details for the decision.")
 @typed.option("--error", metavar="TEXT", help="The underlying error. [the reason]")
 @typed.option("--phase", metavar="ADDRESS", help="The affected leaf. [the pointer's]")
-@with_recording
-@packed(lifecycle.NeedHuman, lifecycle.NeedHuman.__struct_fields__, "wanted")
+@context.with_recording
+@context.packed(lifecycle.NeedHuman, lifecycle.NeedHuman.__struct_fields__, "wanted")
 def needs_human(wanted: lifecycle.NeedHuman, **given: Any) -> None:
     """Mark the sprint as needing a person to resolve a problem with a leaf.
 
@@ -286,7 +278,7 @@ def needs_human(wanted: lifecycle.NeedHuman, **given: Any) -> None:
 )
 @typed.flag("--abandon-goal", help="Abandon a goal that has not been reached.")
 @typed.option("--reason", metavar="TEXT", help="Why the goal is abandoned.")
-@with_recording
+@context.with_recording
 def complete(
     summary: str | None, abandon_goal: bool, reason: str | None, **given: Any
 ) -> None:
@@ -308,7 +300,7 @@ def complete(
 
 @command.command()
 @REASON
-@with_recording
+@context.with_recording
 def reopen(reason: str | None, **given: Any) -> None:
     """Reopen a completed sprint.
 
@@ -319,7 +311,7 @@ def reopen(reason: str | None, **given: Any) -> None:
 
 @command.command()
 @typed.argument("max_iterations", type=click.IntRange(0), metavar="ITERATIONS")
-@with_recording
+@context.with_recording
 def limit(max_iterations: int, **given: Any) -> None:
     """Set the limit on iterations; all iterations ever started count towards it.
 
@@ -331,14 +323,14 @@ def limit(max_iterations: int, **given: Any) -> None:
 
 
 @command.command("list")
-@with_point
-@with_json
+@context.with_point
+@context.with_json
 def list_(at: str | None, as_json: bool) -> None:
     """List the sprints in this log.
 
     Example: sprintlog sprint list --json
     """
-    with open_workspace() as workspace:
+    with context.open_workspace() as workspace:
         if at is None:
             found = [
                 (name, workspace.status_of(name, version), version)

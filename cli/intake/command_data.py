@@ -11,13 +11,8 @@ from sprintlog.engine.log.event import Event, converted, is_extension
 from sprintlog.engine.masking import mask_all
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of, sprint_stream
 from sprintlog.engine.service.workspace import JOURNAL
+from sprintlog.engine.sprint import commands
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.commands import (
-    BY_TAG,
-    RecordExtensionEvent,
-    command_for,
-    to_event,
-)
 from sprintlog.projections.views.events import Answered, answer_of, stream_of
 from sprintlog.projections.workspace import Envelope, Handled, Outcome, Workspace
 
@@ -85,7 +80,7 @@ def handle_event(
         return _append_of_extension(workspace, line, sprint_id, envelope)
     # Checked only for events of other streams than sprints; the journal's events are
     # imported.
-    if line["type"] not in BY_TAG and line["type"] in CODEC.events:
+    if line["type"] not in commands.BY_TAG and line["type"] in CODEC.events:
         return _append_to_journal(workspace, line, envelope)
     if line["type"] not in CODEC.events:
         raise NotFoundError(
@@ -94,7 +89,7 @@ def handle_event(
             unknown=(line["type"], CODEC.events),
             field="type",
         )
-    event = to_event(line["type"], line.get("data", {}))
+    event = commands.to_event(line["type"], line.get("data", {}))
     if isinstance(event, f.SprintCompiled | f.SprintImported):
         kind = "plan" if isinstance(event, f.SprintCompiled) else "document"
         _check(event.document or {}, kind, file="data.document")
@@ -104,7 +99,7 @@ def handle_event(
     event = mask_all(event) if envelope.get("masks", True) else event
     sprint_id = _sprint_of(workspace, line.get("stream"), event, sprint_id)
     _add_digest(envelope, event.type, to_builtins(event), to=sprint_id)
-    command = command_for(event, is_observed=observed)
+    command = commands.command_for(event, is_observed=observed)
     try:
         outcome = workspace.handle_with(sprint_id, command, **envelope)
     except NotFoundError as error:
@@ -130,7 +125,7 @@ def _append_of_extension(
     event = extension_event(line["type"], line.get("data", {}), is_observed=observed)
     sprint_id = _sprint_of(workspace, line.get("stream"), event, sprint_id)
     _add_digest(envelope, event.type, event.data, to=sprint_id)
-    command = RecordExtensionEvent(event)
+    command = commands.RecordExtensionEvent(event)
     command = mask_all(command) if envelope.get("masks", True) else command
     return workspace.handle_with(sprint_id, command, **envelope)
 

@@ -10,13 +10,7 @@ import pydantic
 from msgspec import structs
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.journal import parts
-from sprintlog.engine.journal.foreign import (
-    ELSEWHERE,
-    FIRST_SCHEMA,
-    schema_version,
-    stranger,
-)
+from sprintlog.engine.journal import foreign, parts
 from sprintlog.engine.journal.parts import REQUIRED
 from sprintlog.projections.state_files.yaml.writer import field_path
 
@@ -154,15 +148,15 @@ def read_journal(content: bytes, *, file: str) -> ReadJournal:
     document = load(within(JOURNAL_BYTES_MAX, content, file=file), file=file)
     if not isinstance(document, dict):
         raise InvalidInputError("must be a JSON object", file=file)
-    if unlike := stranger(document):
-        raise InvalidInputError(f"is {unlike}", file=file, hint=ELSEWHERE)
+    if unlike := foreign.stranger(document):
+        raise InvalidInputError(f"is {unlike}", file=file, hint=foreign.ELSEWHERE)
     schema = _schema(document, file)
     unknown: list[str] = []
     try:
         JournalModel.model_validate(document)
     except pydantic.ValidationError as error:
         for found in error.errors(include_url=False):
-            if found["type"] == UNKNOWN and schema > FIRST_SCHEMA:
+            if found["type"] == UNKNOWN and schema > foreign.FIRST_SCHEMA:
                 unknown.append(field_path(found["loc"]))
                 continue
             if found["input"] == "" and found["loc"][-1] in _OPTIONAL:
@@ -176,7 +170,7 @@ def _schema(document: dict[str, Any], file: str) -> tuple[int, int]:
     if version is None or version == "":
         raise InvalidInputError(REQUIRED, file=file, field="version")
     with naming(file):
-        return schema_version(str(version))
+        return foreign.schema_version(str(version))
 
 
 def _invalid(found: Any, file: str) -> InvalidInputError:

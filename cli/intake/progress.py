@@ -8,12 +8,8 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.phases.gate import check_gates
+from sprintlog.engine.sprint.plan import imported_documents as imported
 from sprintlog.engine.sprint.plan.create import check_sprint_id
-from sprintlog.engine.sprint.plan.imported_documents import (
-    LISTS,
-    is_first_generation,
-    with_phases,
-)
 from sprintlog.engine.sprint.plan.shape import CompiledPlan, Phases, Progress, Steps
 from sprintlog.engine.sprint.state.document_fields import RALPH
 from sprintlog.engine.sprint.state.transitions import check_id
@@ -44,10 +40,12 @@ def read_progress(
     """
     document, remarks = _mapping(content, file)
     known = {} if sprint_id is None else {"sprint-id": sprint_id}
-    if is_first_generation(document):
+    if imported.is_first_generation(document):
         with naming(file):
-            phases = with_phases(document)
-        counts = ", ".join(f"{len(document.get(name) or ())} {name}" for name in LISTS)
+            phases = imported.with_phases(document)
+        counts = ", ".join(
+            f"{len(document.get(name) or ())} {name}" for name in imported.LISTS
+        )
         remarks.append(f"tasks in a queue are read as phases: {counts}")
         document = phases
     check_progress({**known, **document}, file=file)

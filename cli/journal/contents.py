@@ -8,12 +8,7 @@ import click
 import msgspec
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.journal.events import (
-    PLACE,
-    EntryRecorded,
-    LearningAdded,
-    PatternDiscovered,
-)
+from sprintlog.engine.journal import events as f
 from sprintlog.engine.journal.progress_text import TakeText, came_from
 from sprintlog.engine.journal.rules import OpenJournal
 from sprintlog.engine.journal.state import JOURNAL
@@ -168,7 +163,7 @@ def migrate(file: Path | None, **given: Any) -> None:
 
 def _is_in_the_way(workspace: Workspace) -> bool:
     """Return whether another tool's file is at the journal's path, and warn about it."""
-    place = workspace.journal_place or PLACE
+    place = workspace.journal_place or f.PLACE
     is_there = not workspace.journal().exists and workspace.files.look(place).is_foreign
     if is_there:
         warn(f"{place} already exists; use `sprintlog import journal FILE` to import it")
@@ -221,9 +216,9 @@ def _tell_taken(
     """Print the numbers of imported entries, learnings and patterns."""
     kinds = Counter(event.type for event in events)
     counts = {
-        "entries": kinds[EntryRecorded.type],
-        "learnings": kinds[LearningAdded.type],
-        "patterns": kinds[PatternDiscovered.type],
+        "entries": kinds[f.EntryRecorded.type],
+        "learnings": kinds[f.LearningAdded.type],
+        "patterns": kinds[f.PatternDiscovered.type],
     }
     version = workspace.journal().version
     answer = Migrated(str(source), JOURNAL, version, len(events), **counts)

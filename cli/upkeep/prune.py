@@ -8,10 +8,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.service.agent_sessions.known_sessions import (
-    erase_sessions,
-    old_sessions,
-)
+from sprintlog.engine.service.agent_sessions import known_sessions as known
 from sprintlog.engine.service.work_tree import kept_reports as reports
 from sprintlog.engine.service.work_tree import snapshot as snapshots
 from sprintlog.engine.sprint.events import SnapshotsPruned
@@ -138,7 +135,7 @@ def prune_sessions(
 ) -> None:
     """Erase the content of tool calls in sessions that are older than `age`."""
     before = parse(workspace.now()) - age
-    found = [*old_sessions(workspace.log, to_text(before))]
+    found = [*known.old_sessions(workspace.log, to_text(before))]
     names, calls = [one.name for one in found], sum(one.calls for one in found)
     size = sum(one.bytes for one in found)
     what = f"{counted(calls, 'tool call')} of {counted(len(found), 'session')}"
@@ -155,7 +152,7 @@ def prune_sessions(
     file = workspace.location.database
     long = _size(file)
     said, at = [], options.at or workspace.now()
-    erasing = erase_sessions(
+    erasing = known.erase_sessions(
         workspace.log, found, reason=_reason(age), actor=options.actor, at=at
     )
     try:

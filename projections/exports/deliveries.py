@@ -11,9 +11,8 @@ from sprintlog.events import AgentRan, RunEnded, RunStarted, SessionEnded, Sprin
 from sprintlog.exports import ExportedLog, survey
 from sprintlog.stores import EventStore, Head, RecordedEvent
 
+from . import span as otel
 from .formats import event_line
-from .span import TraceSpan
-from .span import line as span_line
 from .spans import SPANS_A_LINE, TYPES, ToolCallers, Traces, resource_of
 
 _ENDS = (SprintCompleted.type, SessionEnded.type)
@@ -58,7 +57,7 @@ def spans_to_send(
     known = survey(log, types=runs.types, look=runs.look)
     known = known._replace(head=runs.settled(known.head))
     telling = ExportedLog(log, known, stream, with_content)
-    batch: list[TraceSpan] = []
+    batch: list[otel.TraceSpan] = []
     head = Head(after, b"")
     for head, spans in _ended(telling, runs.callers, after):
         batch += spans
@@ -69,14 +68,14 @@ def spans_to_send(
         yield _spans(head, batch, telling)
 
 
-def _spans(head: Head, batch: list[TraceSpan], telling: ExportedLog) -> Delivery:
-    body = span_line(batch, resource_of(telling)) if batch else b""
+def _spans(head: Head, batch: list[otel.TraceSpan], telling: ExportedLog) -> Delivery:
+    body = otel.line(batch, resource_of(telling)) if batch else b""
     return Delivery(head, body, "", f"what ended up to event {head.position}")
 
 
 def _ended(
     telling: ExportedLog, callers: ToolCallers, after: int
-) -> Iterator[tuple[Head, list[TraceSpan]]]:
+) -> Iterator[tuple[Head, list[otel.TraceSpan]]]:
     traces = Traces(telling, callers)
     for told in telling._replace(stream=None).events():
         spans = [*traces.take(told)]

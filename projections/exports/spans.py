@@ -21,20 +21,7 @@ from sprintlog import events
 from sprintlog.events import RecordedEvent, SessionEnded, ToolCalled
 from sprintlog.exports import ExportedEvent, ExportedLog, session_stream
 
-from . import span as names
-from .span import (
-    EVENTS_MAX,
-    SPAN_BYTES,
-    TRACE_BYTES,
-    Attributes,
-    PlaceInTrace,
-    SpanEvent,
-    TraceSpan,
-    event_span,
-    line,
-    marks,
-    nanoseconds,
-)
+from . import span as otel
 
 TYPES = (events.AgentRan.type, events.ActivitySeen.type)
 
@@ -66,7 +53,7 @@ class ToolCallers:
         if isinstance(ran, events.AgentRan) and ran.is_rest:
             return
         caller = CallingRun(
-            recorded.stream, recorded.hash[:SPAN_BYTES], nanoseconds(recorded.at)
+            recorded.stream, recorded.hash[: otel.SPAN_BYTES], otel.nanoseconds(recorded.at)
         )
         self._by_work[recorded.correlation_id].append(caller)
         if isinstance(ran, events.AgentRan) and ran.agent:
@@ -83,7 +70,7 @@ class ToolCallers:
         found = self._by_session.get(call.stream) or self._by_work.get(call.correlation_id)
         if not found:
             return None
-        at = bisect_left(found, nanoseconds(call.at), key=attrgetter("ended"))
+        at = bisect_left(found, otel.nanoseconds(call.at), key=attrgetter("ended"))
         return found[min(at, len(found) - 1)]
 
     def sprint_of(self, call: RecordedEvent) -> str | None:
@@ -95,32 +82,32 @@ class OpenSpan:
     """A span under construction for a sprint, an iteration or a session."""
 
     def __init__(
-        self, place: PlaceInTrace, name: str, told: ExportedEvent, **said: Any
+        self, place: otel.PlaceInTrace, name: str, told: ExportedEvent, **said: Any
     ) -> None:
         self.place, self.name, self.is_over = place, name, False
         self.id = place.parent
         self.parent: bytes | None = None
-        self.start = self.last = nanoseconds(told.recorded.at)
+        self.start = self.last = otel.nanoseconds(told.recorded.at)
         self.said = said
-        self._events: list[SpanEvent] = []
+        self._events: list[otel.SpanEvent] = []
         self._more = 0
 
     def passes(self, told: ExportedEvent) -> None:
         """Extend the span to the time of an event."""
-        self.last = max(self.last, nanoseconds(told.recorded.at))
+        self.last = max(self.last, otel.nanoseconds(told.recorded.at))
 
     def note(self, told: ExportedEvent, said: dict[str, Any]) -> None:
         """Add a span event, or only count the event if the limit has been reached."""
-        if len(self._events) >= EVENTS_MAX:
+        if len(self._events) >= otel.EVENTS_MAX:
             self._more += 1
             return
-        at, name = nanoseconds(told.recorded.at), told.recorded.type
-        self._events.append(SpanEvent(at, name, said))
+        at, name = otel.nanoseconds(told.recorded.at), told.recorded.type
+        self._events.append(otel.SpanEvent(at, name, said))
 
-    def span(self, **more: Any) -> TraceSpan:
+    def span(self, **more: Any) -> otel.TraceSpan:
         """Return the span so far, which ends at its last event."""
         is_open = {} if self.is_over else {"sprintlog.open": True}
-        return TraceSpan(
+        return otel.TraceSpan(
             self.place.trace,
             self.id,
             self.parent,
@@ -141,11 +128,11 @@ class _Sprint:
         self.iteration: OpenSpan | None = None
         self.iterations: dict[int, bytes] = {}
 
-    def place(self, number: int | None = None) -> PlaceInTrace:
+    def place(self, number: int | None = None) -> otel.PlaceInTrace:
         """Return the parent of a new span: an iteration, or the sprint itself."""
         if number is not None and number in self.iterations:
-            return PlaceInTrace(self.trace, self.iterations[number])
-        return PlaceInTrace(self.trace, (self.iteration or self.root).id)
+            return otel.PlaceInTrace(self.trace, self.iterations[number])
+        return otel.PlaceInTrace(self.trace, (self.iteration or self.root).id)
 
 
 class Traces:
@@ -159,7 +146,7 @@ class Traces:
         self._sprints: dict[str, _Sprint] = {}
         self._sessions: dict[str, OpenSpan] = {}
 
-    def take(self, told: ExportedEvent) -> Iterator[TraceSpan]:
+    def take(self, told: ExportedEvent) -> Iterator[otel.TraceSpan]:
         """Process the next event, and yield the spans that it completes."""
         stream = told.recorded.stream
         if told.recorded.type == ToolCalled.type:
@@ -170,7 +157,7 @@ class Traces:
         elif told.sprint is not None and self._only in (None, stream):
             yield from self._of_sprint(told, self._sprint(told))
 
-    def open(self) -> Iterator[TraceSpan]:
+    def open(self) -> Iterator[otel.TraceSpan]:
         """Yield the spans of open iterations, then all sprint and session spans."""
         for sprint in self._sprints.values():
             if sprint.iteration is not None:
@@ -179,7 +166,7 @@ class Traces:
         for session in self._sessions.values():
             yield session.span()
 
-    def root(self, stream: str) -> Iterator[TraceSpan]:
+    def root(self, stream: str) -> Iterator[otel.TraceSpan]:
         """Yield the span of a sprint or session stream, if there is one."""
         if stream in self._sprints:
             yield self._sprints[stream].root.span()
@@ -191,20 +178,21 @@ class Traces:
         if stream not in self._sprints:
             name = told.sprint
             place = self._root(stream)
-            said = {names.OPERATION: names.WORKFLOW, "gen_ai.workflow.name": name}
-            root = OpenSpan(place, f"{names.WORKFLOW} {name}", told, **said)
+            said = {otel.OPERATION: otel.WORKFLOW, "gen_ai.workflow.name": name}
+            root = OpenSpan(place, f"{otel.WORKFLOW} {name}", told, **said)
             self._sprints[stream] = _Sprint(place.trace, root)
         return self._sprints[stream]
 
-    def _root(self, stream: str) -> PlaceInTrace:
+    def _root(self, stream: str) -> otel.PlaceInTrace:
         """Return a stream's trace and root span."""
         digest = sha256(f"{self._source}/{stream}".encode()).digest()
-        return PlaceInTrace(
-            digest[:TRACE_BYTES], digest[TRACE_BYTES : TRACE_BYTES + SPAN_BYTES]
+        return otel.PlaceInTrace(
+            digest[: otel.TRACE_BYTES],
+            digest[otel.TRACE_BYTES : otel.TRACE_BYTES + otel.SPAN_BYTES],
         )
 
-    def _of_sprint(self, told: ExportedEvent, sprint: _Sprint) -> Iterator[TraceSpan]:
-        said = marks(told, with_content=self._with_content)
+    def _of_sprint(self, told: ExportedEvent, sprint: _Sprint) -> Iterator[otel.TraceSpan]:
+        said = otel.marks(told, with_content=self._with_content)
         event, kind = told.event, told.recorded.type
         sprint.root.passes(told)
         if kind == events.IterationStarted.type:
@@ -212,9 +200,9 @@ class Traces:
             return
         if sprint.iteration is not None:
             sprint.iteration.passes(told)
-        if kind in names.SPANS:
+        if kind in otel.SPANS:
             number = event.iteration if isinstance(event, events.AgentRan) else None
-            yield event_span(told, sprint.place(number), said)
+            yield otel.event_span(told, sprint.place(number), said)
         else:
             (sprint.iteration or sprint.root).note(told, said)
         if isinstance(event, events.IterationEnded) and sprint.iteration is not None:
@@ -226,16 +214,16 @@ class Traces:
 
     def _begin(
         self, told: ExportedEvent, sprint: _Sprint, said: dict[str, Any]
-    ) -> Iterator[TraceSpan]:
+    ) -> Iterator[otel.TraceSpan]:
         """Start an iteration's span, ending the previous span if it is still open."""
         if sprint.iteration is not None:
             sprint.iteration.is_over = True
             yield sprint.iteration.span(**{"sprintlog.left_open": True})
         began = told.event if isinstance(told.event, events.IterationStarted) else None
-        id_ = told.recorded.hash[:SPAN_BYTES]
+        id_ = told.recorded.hash[: otel.SPAN_BYTES]
         number = None if began is None else began.number
         sprint.iteration = OpenSpan(
-            PlaceInTrace(sprint.trace, id_),
+            otel.PlaceInTrace(sprint.trace, id_),
             "iteration" if number is None else f"iteration {number}",
             told,
             **{"sprintlog.iteration": number},
@@ -246,19 +234,21 @@ class Traces:
         if number is not None:
             sprint.iterations[number] = id_
 
-    def _called(self, told: ExportedEvent) -> Iterator[TraceSpan]:
+    def _called(self, told: ExportedEvent) -> Iterator[otel.TraceSpan]:
         """Yield the span of a tool call, as a child of the run that made the call."""
         caller = self._callers.of(told.recorded)
         stream = self._callers.sprint_of(told.recorded) if caller is None else caller.stream
         if self._only not in (None, stream):
             return
         if caller is not None:
-            place = PlaceInTrace(self._root(caller.stream).trace, caller.span)
+            place = otel.PlaceInTrace(self._root(caller.stream).trace, caller.span)
         elif stream is not None and stream in self._sprints:
             place = self._sprints[stream].place()
         else:
             place = self._session(told).place
-        yield event_span(told, place, marks(told, with_content=self._with_content))
+        yield otel.event_span(
+            told, place, otel.marks(told, with_content=self._with_content)
+        )
 
     def _session(self, told: ExportedEvent) -> OpenSpan:
         """Return the span of a session that does not belong to a known sprint."""
@@ -267,18 +257,18 @@ class Traces:
             name = told.session or stream
             agent, _, id_ = name.partition("-")
             said = {
-                names.OPERATION: names.AGENT,
-                names.PROVIDER: names.PROVIDERS.get(agent, agent),
-                names.AGENT_NAME: agent,
-                names.CONVERSATION: id_,
+                otel.OPERATION: otel.AGENT,
+                otel.PROVIDER: otel.PROVIDERS.get(agent, agent),
+                otel.AGENT_NAME: agent,
+                otel.CONVERSATION: id_,
             }
-            found = OpenSpan(self._root(stream), f"{names.AGENT} {agent}", told, **said)
+            found = OpenSpan(self._root(stream), f"{otel.AGENT} {agent}", told, **said)
             self._sessions[stream] = found
         self._sessions[stream].passes(told)
         return self._sessions[stream]
 
 
-def spans(telling: ExportedLog, callers: ToolCallers) -> Iterator[TraceSpan]:
+def spans(telling: ExportedLog, callers: ToolCallers) -> Iterator[otel.TraceSpan]:
     """Yield each span when it ends, then the spans still open at the end of the log."""
     traces = Traces(telling, callers)
     for told in telling._replace(stream=None).events():
@@ -289,7 +279,7 @@ def spans(telling: ExportedLog, callers: ToolCallers) -> Iterator[TraceSpan]:
 SPANS_A_LINE = 256
 
 
-def resource_of(telling: ExportedLog) -> Attributes:
+def resource_of(telling: ExportedLog) -> otel.Attributes:
     """Return the resource attributes shared by all spans of a log."""
     return {"service.name": "sprintlog", "sprintlog.log": telling.known.source}
 
@@ -299,7 +289,7 @@ def otlp_json(telling: ExportedLog, callers: ToolCallers) -> Iterator[bytes]:
     resource = resource_of(telling)
     found = spans(telling, callers)
     while page := list(islice(found, SPANS_A_LINE)):
-        yield line(page, resource)
+        yield otel.line(page, resource)
 
 
 class _PartialSuccess(msgspec.Struct, rename="camel", frozen=True):

@@ -26,11 +26,7 @@ from sprintlog.engine.log.port import EventStore
 from sprintlog.engine.log.stores.descriptors import lock_holders
 from sprintlog.engine.log.stores.head_file import HeadFile
 from sprintlog.engine.log.stores.sqlite import backup
-from sprintlog.engine.log.stores.sqlite.database import (
-    SQLITE_VERSION,
-    check_is_sqlite,
-    head_path,
-)
+from sprintlog.engine.log.stores.sqlite import database as sqlite
 from sprintlog.engine.log.stores.sqlite.journal_mode import choose_journal_mode
 from sprintlog.engine.log.stores.sqlite.page_rows import SUFFIXES, PageImages
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
@@ -166,10 +162,10 @@ def examine(location: Location) -> findings.Findings:
     The process must not have the log open.
     """
     database, folder = location.database, location.folder
-    check_is_sqlite(database, "doctor")
+    sqlite.check_is_sqlite(database, "doctor")
     for _ in range(LOOKS_MAX):
         before = backup.files_now(database)
-        known = HeadFile(head_path(database)).read()
+        known = HeadFile(sqlite.head_path(database)).read()
         inside = _look_inside(location, known)
         busy = backup.files_now(database) != before or not _rested(before)
         if not busy:
@@ -190,12 +186,12 @@ def examine(location: Location) -> findings.Findings:
         tracked=tracked,
         chosen=choose_journal_mode(folder),
         wal=inside.wal,
-        sqlite=SQLITE_VERSION,
+        sqlite=sqlite.SQLITE_VERSION,
         schema=inside.schema,
         schema_known=len(MIGRATIONS),
         litestream=[*inside.litestream],
         known=known,
-        has_head_file=head_path(database).exists(),
+        has_head_file=sqlite.head_path(database).exists(),
         head=inside.report.head if inside.report else None,
         holds_known=inside.holds_known,
         wal_bytes=wal[1] if (wal := before[SUFFIXES.index("-wal")]) else 0,

@@ -10,12 +10,7 @@ from typing import NamedTuple
 
 from msgspec.structs import astuple
 
-from sprintlog.engine.errors import (
-    InvalidInputError,
-    RefusedError,
-    SprintlogError,
-    UnreadableError,
-)
+from sprintlog.engine import errors
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.append import check_limits, check_moment
 from sprintlog.engine.log.chain import START, Row, check_chain, check_rows, recorded
@@ -97,7 +92,7 @@ def export_log(
             progress(count)
 
     for problem in check_rows(passed()):
-        raise UnreadableError(problem.problem, position=problem.position)
+        raise errors.UnreadableError(problem.problem, position=problem.position)
     write(last_line(head))
     return Carried(count, head)
 
@@ -106,7 +101,7 @@ def _line(event: RecordedEvent, previous: bytes | None) -> bytes:
     try:
         return line(event, previous=previous)
     except (AttributeError, TypeError, ValueError) as error:
-        raise UnreadableError(
+        raise errors.UnreadableError(
             "a field differs from the recorded one", position=event.position
         ) from error
 
@@ -126,7 +121,7 @@ def import_log(
     """
     with workspace.log.taking_over() as take:
         if workspace.log.head().position:
-            raise RefusedError(
+            raise errors.RefusedError(
                 "the log is not empty: a log can be imported only into an empty log",
                 hint="run `sprintlog init --here` in a new folder to create one",
             )
@@ -172,7 +167,7 @@ def _take_all(
                 progress(found.position)
 
     for found in check_chain(passed()):
-        raise InvalidInputError(found.problem, file=file, line=number)
+        raise errors.InvalidInputError(found.problem, file=file, line=number)
     if waiting:
         take(waiting)
     return erased
@@ -192,7 +187,7 @@ def _check_erased(workspace: Workspace, erased: Sequence[int], file: str) -> Non
             row for page in log.pages(after=position - 1, until=position) for row in page
         ]
         for _, what in unsaid(rows, erasures):
-            raise InvalidInputError(what, file=file, line=position + 1)
+            raise errors.InvalidInputError(what, file=file, line=position + 1)
 
 
 def events_of(lines: Iterable[bytes], *, file: str) -> Iterator[tuple[int, RecordedEvent]]:
@@ -206,10 +201,10 @@ def events_of(lines: Iterable[bytes], *, file: str) -> Iterator[tuple[int, Recor
         if isinstance(found, Head):
             if found != head:
                 wrong = "does not match the head of the preceding events"
-                raise InvalidInputError(wrong, file=file, line=number)
+                raise errors.InvalidInputError(wrong, file=file, line=number)
             continue
         if problem := problem_of(found):
-            raise InvalidInputError(problem, file=file, line=number)
+            raise errors.InvalidInputError(problem, file=file, line=number)
         yield number, found
         head = Head(found.position, found.hash)
 
@@ -242,9 +237,9 @@ def problem_of(recorded: RecordedEvent) -> str | None:
                 return (
                     f"place: a state file must be named {PROGRESS} and be in the work tree"
                 )
-    except UnreadableError as error:
+    except errors.UnreadableError as error:
         return str(error.fields["problem"])
-    except RefusedError as error:
+    except errors.RefusedError as error:
         return error.message
     except RecursionError:
         return "its payload nests too deeply"
@@ -260,9 +255,17 @@ def _check_readable(workspace: Workspace, file: str) -> None:
             render(workspace.repository.from_nothing(sprint_id))
         name = "the journal"
         progress_json.render(workspace.documents.from_nothing(JOURNAL))
-    except (SprintlogError, RecursionError, LookupError, TypeError, ValueError) as error:
+    except (
+        errors.SprintlogError,
+        RecursionError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
         problem = " ".join(str(error).split())
-        raise InvalidInputError(f"{name} cannot be read: {problem}", file=file) from error
+        raise errors.InvalidInputError(
+            f"{name} cannot be read: {problem}", file=file
+        ) from error
 
 
 def _state_file(file: ProjectedFile[catalogue.State], name: str) -> Refreshed:
@@ -377,14 +380,14 @@ def _copy(
                 size += sum(len(event.payload or b"") for event in new)
 
         for problem in check_rows(passed(), after=before if start is None else start):
-            raise UnreadableError(problem.problem, position=problem.position)
+            raise errors.UnreadableError(problem.problem, position=problem.position)
         hand_on()
         keep()
     return Carried(count, head)
 
 
-def _no_beginning(head: Head) -> RefusedError:
-    return RefusedError(
+def _no_beginning(head: Head) -> errors.RefusedError:
+    return errors.RefusedError(
         "nothing copied: the target's events are not the first events of the source",
         hint="copy into a new log, or in the other direction if the target is ahead",
     )

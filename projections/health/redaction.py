@@ -16,12 +16,8 @@ import msgspec
 from sprintlog.engine.adapters.git.repositories import repository_around
 from sprintlog.engine.adapters.git.untrusted import borrowed
 from sprintlog.engine.adapters.replace import replace_file
+from sprintlog.engine.adapters.snapshots import without_text
 from sprintlog.engine.adapters.snapshots.store import Store
-from sprintlog.engine.adapters.snapshots.without_text import (
-    objects_holding,
-    rewrite,
-    without,
-)
 from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.envelope import Appended, RecordedEvent
@@ -216,7 +212,7 @@ def _rewrite_snapshots(
     entry = next(one for one in KEPT_TEXT if isinstance(one, places.Snapshots))
     if not store.exists or not entry.scan(workspace, needle):
         return {}
-    change = partial(without, change=needle.erased_from)
+    change = partial(without_text.without, change=needle.erased_from)
     rewritten: dict[str, str] = {}
     with store.lock():
         known: dict[str, bytes | None] = {}
@@ -259,7 +255,7 @@ def _in_place_of(
     """Replace a snapshot with its redacted version, and record this in each sprint."""
     new = store.aliases().get(commit)
     if new is None:
-        new = rewrite(store, commit, contents).commit
+        new = without_text.rewrite(store, commit, contents).commit
         store.replace(commit, new)
     tree = store.git.run("show", "-s", "--format=%T", new).decode().strip()
     event = SnapshotRewritten(commit, new, tree, len(contents), note.reason)
@@ -356,7 +352,7 @@ def _of_repository(workspace: Workspace, needle: places.Needle) -> Iterator[Unre
         return
     try:
         with borrowed(repository, workspace.environment) as git:
-            oids = [*objects_holding(git, needle.forms)][:OBJECTS_MAX]
+            oids = [*without_text.objects_holding(git, needle.forms)][:OBJECTS_MAX]
             commits = dict.fromkeys(
                 line
                 for oid in oids

@@ -152,12 +152,10 @@ class WaitingEvents(Files, frozen=True):
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the files that contain the text; files elsewhere have absolute paths."""
-        found = (path for path in self._elsewhere(workspace) if needle.is_in_file(path))
-        return [*Files.scan(self, workspace, needle), *map(str, found)]
-
-    def _elsewhere(self, workspace: Workspace) -> Iterator[Path]:
         places = spool_folders(workspace.location, workspace.environment)[1:]
-        return (path for place in places if place.is_dir() for _, path in files_in(place))
+        paths = (path for place in places if place.is_dir() for _, path in files_in(place))
+        found = (path for path in paths if needle.is_in_file(path))
+        return [*Files.scan(self, workspace, needle), *map(str, found)]
 
 
 class Rows(KeptText, frozen=True):

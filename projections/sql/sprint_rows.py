@@ -18,12 +18,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.described import Description
-from sprintlog.engine.sprint.state.effective_history import (
-    VersionRange,
-    effective_ranges,
-    stretches_only_in,
-    turns,
-)
+from sprintlog.engine.sprint.state import effective_history as history
 from sprintlog.engine.sprint.state.sprint import Spent, Sprint
 from sprintlog.engine.sprint.state.tree import gate_status
 
@@ -89,7 +84,7 @@ class _Carrying:
         self._name, self._stream = name, sprint_stream(name)
         self._after, self._version = after, version
         self._rollbacks = rollbacks
-        self._live = effective_ranges(rollbacks, version)
+        self._live = history.effective_ranges(rollbacks, version)
 
     def write(self) -> None:
         """Add new rows, and update the rows that have changed."""
@@ -104,15 +99,15 @@ class _Carrying:
         for table in ("v_gates", "v_iterations"):
             self._ask(inserting(table), named)
 
-    def _moved(self) -> Iterator[VersionRange]:
+    def _moved(self) -> Iterator[history.VersionRange]:
         """Yield the ranges of earlier events that later rollbacks affected."""
-        for turned in turns(self._rollbacks) if self._after else ():
+        for turned in history.turns(self._rollbacks) if self._after else ():
             if turned.version > self._after:
                 for first, last in (*turned.gone, *turned.back):
                     if first <= self._after:
                         yield first, min(last, self._after)
 
-    def _mark(self, moved: list[VersionRange]) -> None:
+    def _mark(self, moved: list[history.VersionRange]) -> None:
         """Mark affected and new execution events as effective or discarded."""
         known = ", ".join("?" * len(_KNOWLEDGE))
         change = (
@@ -120,13 +115,17 @@ class _Carrying:
             f"AND type NOT IN ({known})"
         )
         for first, last in (*moved, (self._after + 1, self._version)):
-            gone = stretches_only_in([(first, last)], self._live)
-            back = stretches_only_in([(first, last)], gone) if first <= self._after else []
+            gone = history.stretches_only_in([(first, last)], self._live)
+            back = (
+                history.stretches_only_in([(first, last)], gone)
+                if first <= self._after
+                else []
+            )
             for counts, stretches in ((0, gone), (1, back)):
                 for begin, end in stretches:
                     self._ask(change, (counts, self._stream, begin, end, *_KNOWLEDGE))
 
-    def _mark_again(self, table: str, moved: list[VersionRange]) -> None:
+    def _mark_again(self, table: str, moved: list[history.VersionRange]) -> None:
         for first, last in moved:
             self._ask(
                 f"UPDATE {table} SET in_force = (SELECT in_force FROM v_events e "
@@ -178,7 +177,7 @@ class _Carrying:
             ],
         )
 
-    def _carry_decisions(self, moved: list[VersionRange]) -> None:
+    def _carry_decisions(self, moved: list[history.VersionRange]) -> None:
         """Derive decisions for new events from the saved state, then save the new state."""
         log, name = self._workspace.log, self._name
         known = (self._rollbacks, self._known)
@@ -222,7 +221,7 @@ class _Carrying:
         change = f"UPDATE follow_ups SET followed = ? WHERE {waiting}"
         self._ask(change, (followed, self._name, awaited))
 
-    def _place_again(self, moved: list[VersionRange]) -> None:
+    def _place_again(self, moved: list[history.VersionRange]) -> None:
         """Mark the decisions in some version ranges as effective or discarded."""
         found: dict[int, Decision] = {}
         for first, last in moved:

@@ -8,12 +8,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from sprintlog.errors import (
-    NewerVersionError,
-    RefusedError,
-    SprintlogError,
-    UnreadableError,
-)
+from sprintlog import errors
 
 from .address import Address
 from .connection import ServerConnection
@@ -71,18 +66,18 @@ def check_applied(applied: Sequence[tuple[int, str]]) -> None:
         return
     last = max((number for number, _ in applied), default=0)
     if last > len(ours):
-        raise NewerVersionError(
+        raise errors.NewerVersionError(
             f"the database has schema version {last}, but this sprintlog supports only "
             f"versions up to {len(ours)}",
             hint="upgrade sprintlog",
         )
     if [*applied] != ours[: len(applied)]:
-        raise UnreadableError(
+        raise errors.UnreadableError(
             "the database's schema sprintlog was not created by this sprintlog",
             hint="with the version of sprintlog that created the schema, run `sprintlog "
             "store copy FROM TO` to copy the log into a new database",
         )
-    raise RefusedError(
+    raise errors.RefusedError(
         f"the database has schema version {last}, but this sprintlog requires {len(ours)}",
         hint="ask the database's owner to run `sprintlog init --log ADDRESS`",
     )
@@ -97,16 +92,16 @@ def migrate(connection: ServerConnection) -> None:
         if (applied := _applied(raw)) == [(step.number, step.digest) for step in steps()]:
             return
         for (owner,) in raw.execute(_STRANGER):
-            raise RefusedError(
+            raise errors.RefusedError(
                 f"the schema sprintlog belongs to {owner}",
                 hint=f"run the command as {owner}, or use a database without that schema",
             )
         if applied:
             try:
                 check_applied(applied)
-            except UnreadableError:
+            except errors.UnreadableError:
                 raise
-            except SprintlogError:
+            except errors.SprintlogError:
                 # Steps are only missing.
                 pass
         else:
@@ -127,12 +122,12 @@ def check_server(connection: ServerConnection) -> None:
         " current_setting('server_encoding')"
     )
     if version < VERSION_MIN:
-        raise RefusedError(
+        raise errors.RefusedError(
             f"PostgreSQL {version // 10000} is too old: a log requires at least "
             f"{VERSION_MIN // 10000}"
         )
     if encoding != "UTF8":
-        raise RefusedError(
+        raise errors.RefusedError(
             f"the database's encoding is {encoding}: a log requires UTF8",
             hint="run `createdb --encoding=UTF8 --template=template0 NAME` to create a "
             "suitable database",
@@ -143,7 +138,7 @@ def check_settings(address: Address, found: dict[str, str]) -> None:
     """Raise `RefusedError` if the server's settings risk losing acknowledged events."""
     wrong = _switched_off(found)
     if wrong and not address.is_unsafe:
-        raise RefusedError(
+        raise errors.RefusedError(
             f"this server can lose acknowledged events: {' and '.join(wrong)} must be on",
             hint="turn the setting on, or add `&unsafe=yes` to the address",
         )
