@@ -5,20 +5,13 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.journal import parts
+from sprintlog.engine.journal import parts, rules
 from sprintlog.engine.journal.parts import Learning
-from sprintlog.engine.journal.rules import (
-    AddExtractedLearnings,
-    AddLearning,
-    ReferenceLearning,
-    RetireLearning,
-)
-from sprintlog.engine.journal.rules import extract as extract_learnings
 from sprintlog.projections.views.journal import Proposal
 
 from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_point
-from ..output import print_answer, print_json, print_text, table
+from ..output import print_answer, table
 from ..record import record_in_journal
 from .entry import entry_of, print_parts, shown
 
@@ -74,7 +67,7 @@ def add(
         source_entry_id=entry_id,
         still_valid=True,
     )
-    record_in_journal("learning add", given, AddLearning(learning, observation or 0))
+    record_in_journal("learning add", given, rules.AddLearning(learning, observation or 0))
 
 
 @command.command("list")
@@ -122,12 +115,11 @@ def show(learning_id: str, at: str | None, as_json: bool) -> None:
             hint="use `sprintlog journal learning list --all` to list learnings",
             learning=learning_id,
         )
-    if as_json:
-        print_json(shown(learning))
-        return
+    lines: list[str] = []
     for name, value in shown(learning).items():
-        lines = str(value).split("\n")
-        print_text(f"{name}: {lines[0]}", *(f"  {line}" for line in lines[1:]))
+        first, *rest = str(value).split("\n")
+        lines += [f"{name}: {first}", *(f"  {line}" for line in rest)]
+    print_answer(shown(learning), lines, as_json=as_json)
 
 
 @command.command()
@@ -139,7 +131,7 @@ def use(learning_id: str, prd_id: str, **given: Any) -> None:
 
     Example: sprintlog journal learning use learning-0003 --prd profile
     """
-    record_in_journal("learning use", given, ReferenceLearning(learning_id, prd_id))
+    record_in_journal("learning use", given, rules.ReferenceLearning(learning_id, prd_id))
 
 
 @command.command()
@@ -151,7 +143,7 @@ def retire(learning_id: str, reason: str | None, **given: Any) -> None:
 
     Example: sprintlog journal learning retire learning-0003 --reason 'new API'
     """
-    record_in_journal("learning retire", given, RetireLearning(learning_id, reason))
+    record_in_journal("learning retire", given, rules.RetireLearning(learning_id, reason))
 
 
 @command.command()
@@ -168,9 +160,9 @@ def extract(entry_id: str, adds: bool, **given: Any) -> None:
     """
     with open_workspace() as workspace:
         entry = entry_of(workspace.document(), entry_id)
-    proposals = extract_learnings(entry)
+    proposals = rules.extract(entry)
     if adds:
-        record_in_journal("learning extract", given, AddExtractedLearnings(proposals))
+        record_in_journal("learning extract", given, rules.AddExtractedLearnings(proposals))
         return
     rows = [(f"{n}.", found.type, found.content) for n, found in proposals]
     answer = [Proposal(*proposal) for proposal in proposals]

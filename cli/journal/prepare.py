@@ -8,7 +8,6 @@ import msgspec
 from sprintlog.engine.journal.briefing import Prepared, Room, prepare
 from sprintlog.engine.journal.rules import HandOverLearnings
 from sprintlog.engine.journal.state import JOURNAL
-from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import with_envelope
@@ -33,34 +32,23 @@ def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
     Example: sprintlog prepare auth-login --budget 4000 --json
     """
     options = Options(given)
+    said = _json if options.as_json else _text
+    room = None if budget is None else Room(budget, lambda found: len(said(found)))
     # Recorded ids are masked.
     prd_id = options.masked({"prd_id": prd_id})["prd_id"]
     with recording("prepare", options) as run:
-        prepared = _prepare(run.workspace, prd_id, budget, as_json=options.as_json)
+        prepared = prepare(run.workspace.documents.current(JOURNAL), prd_id, room=room)
         if peek:
-            _print(prepared, as_json=options.as_json)
+            print_bytes(said(prepared).encode())
             return
         handed = tuple(learning.id for learning in prepared.learnings)
         command = HandOverLearnings(handed, prd_id, prepared.iteration)
         outcome = run.handle_on_journal(command, {"prd_id": prd_id, "budget": budget})
         try:
-            _print(prepared, as_json=options.as_json)
+            print_bytes(said(prepared).encode())
         finally:
             if outcome.events:
                 refresh_stream(run.workspace, JOURNAL)
-
-
-def _prepare(
-    workspace: Workspace, prd_id: str, budget: int | None, *, as_json: bool
-) -> Prepared:
-    said = _json if as_json else _text
-    room = None if budget is None else Room(budget, lambda found: len(said(found)))
-    return prepare(workspace.documents.current(JOURNAL), prd_id, room=room)
-
-
-def _print(prepared: Prepared, *, as_json: bool) -> None:
-    said = _json(prepared) if as_json else _text(prepared)
-    print_bytes(said.encode())
 
 
 def _json(prepared: Prepared) -> str:

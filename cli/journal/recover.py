@@ -5,7 +5,7 @@ from sprintlog.projections.views.journal import RecoveryAnswer
 
 from .. import typed
 from ..context import open_workspace, with_json, with_point
-from ..output import print_json, print_text
+from ..output import print_answer
 
 
 @typed.command("recover")
@@ -26,10 +26,8 @@ def command(prd_id: str, failure: str | None, at: str | None, as_json: bool) -> 
         document = workspace.document(at=at)
     text = failure_of(document, prd_id) if failure is None else failure
     found = recover(document, prd_id, failure=text)
-    if as_json:
-        known = found._asdict() | {"similarity": float(found.similarity)}
-        print_json(RecoveryAnswer(**known))
-        return
-    print_text(f"{found.action}: {found.guidance}")
+    lines = [f"{found.action}: {found.guidance}"]
     if by := found.entry or found.learning:
-        print_text(f"  by {by}, {float(found.similarity):.0%} of the words")
+        lines.append(f"  by {by}, {float(found.similarity):.0%} of the words")
+    known = found._asdict() | {"similarity": float(found.similarity)}
+    print_answer(RecoveryAnswer(**known), lines, as_json=as_json)

@@ -49,7 +49,10 @@ def command(target: Path | None, as_json: bool) -> None:
     """
     location = find_log()
     if target is not None:
-        _rescue(location, target, as_json=as_json)
+        rescue = salvage(location, target, progress=output.counting("events saved"))
+        output.print_answer(salvaged(rescue), _told(location, rescue), as_json=as_json)
+        if not rescue.is_whole:
+            sys.exit(output.INTEGRITY)
         return
     checks = _of_server() if location.is_served else judge(examine(location))
     if settings.settings_file() is not None:
@@ -95,13 +98,6 @@ def _line(check: Check) -> str:
     if check.hint is not None:
         lines += output.wrapped(f"{indent}→ {check.hint}", indent="  ")
     return "\n".join(lines)
-
-
-def _rescue(location: Location, target: Path, *, as_json: bool) -> None:
-    rescue = salvage(location, target, progress=output.counting("events saved"))
-    output.print_answer(salvaged(rescue), _told(location, rescue), as_json=as_json)
-    if not rescue.is_whole:
-        sys.exit(output.INTEGRITY)
 
 
 def _told(location: Location, rescue: Rescue) -> list[str]:

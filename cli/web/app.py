@@ -326,20 +326,14 @@ def _json(answer: Any, status: int = 200) -> Response:
 
 
 async def _failed(request: Request, error: errors.SprintlogError) -> Response:
-    status = _status_of(error)
+    is_invalid = isinstance(error, errors.InvalidInputError)
+    status = 400 if is_invalid else STATUSES.get(exit_code(error), 422)
     if request.url.path.startswith("/api/"):
         return _json(error_answer(error), status)
     if request.url.path in ("/events", "/metrics"):
         return PlainTextResponse(f"error: {error.message}\n", status)
     sprint_id = getattr(request.state, "sprint", None) or request.query_params.get("id")
     return HTMLResponse(LivePages.refused(error, sprint_id), status)
-
-
-def _status_of(error: errors.SprintlogError) -> int:
-    """Return the HTTP status for an error, derived from its exit status."""
-    if isinstance(error, errors.InvalidInputError):
-        return 400
-    return STATUSES.get(exit_code(error), 422)
 
 
 async def _http_failed(request: Request, error: HTTPException) -> Response:

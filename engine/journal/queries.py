@@ -169,12 +169,8 @@ def _workaround(document: JournalDocument, index: int, blocker: Observation) -> 
         return named.content
     if resolved.context is not None and resolved.context.recovery_guidance:
         return resolved.context.recovery_guidance
-    return _learned(document, resolved) or resolved.summary
-
-
-def _learned(document: JournalDocument, entry: Entry) -> str:
-    own = (x for x in document.learnings if x.source_entry_id == entry.id)
-    return next((x.content for x in own if x.still_valid), "")
+    own = (x for x in document.learnings if x.source_entry_id == resolved.id)
+    return next((x.content for x in own if x.still_valid), "") or resolved.summary
 
 
 def _by_learning(

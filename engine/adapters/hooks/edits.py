@@ -127,15 +127,9 @@ class _Style:
         self._unit = found.group(1) if found else "  "
         self._is_flat = "\n" not in text.strip() and len(text.strip(_BOM + " \t\r\n")) > 2
         self._deep = _indent_of(text, into, self._unit)
-
-    @property
-    def before_member(self) -> str:
-        return " " if self._is_flat else self._newline + self._deep
-
-    @property
-    def before_end(self) -> str:
         outer = self._deep[: len(self._deep) - len(self._unit)]
-        return " " if self._is_flat else self._newline + outer
+        self.before_member = " " if self._is_flat else self._newline + self._deep
+        self.before_end = " " if self._is_flat else self._newline + outer
 
     def written(self, value: Any, key: str) -> str:
         if self._is_flat:

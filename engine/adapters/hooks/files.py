@@ -168,14 +168,11 @@ class HookFile(NamedTuple):
             problem = f"{self.path}: {_said(error)}"
             raise RefusedError(problem, file=str(self.path)) from error
         if text is None:
-            self._remove_empty_folders(folder)
-
-    def _remove_empty_folders(self, folder: str) -> None:
-        """Remove the folders that were created for the file, if they are empty."""
-        with suppress(OSError), opened(self.root) as top:
-            while folder:
-                os.rmdir(folder, dir_fd=top)
-                folder = folder.rpartition("/")[0]
+            # The folders may have been created for the file.
+            with suppress(OSError), opened(self.root) as top:
+                while folder:
+                    os.rmdir(folder, dir_fd=top)
+                    folder = folder.rpartition("/")[0]
 
 
 class HookLocation(NamedTuple):

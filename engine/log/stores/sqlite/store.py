@@ -76,7 +76,11 @@ class SqliteLog(Queries):
             # end.
             self._head = known
             if not self.readonly and os.path.exists(database.mark_path(path)):
-                self._clear()
+                # An erasure was interrupted, or a reader delayed it.
+                from .erasure import clear
+
+                self.connection.begin_to_write()
+                clear(self.connection, seconds=0.0)
         except BaseException:
             for one in self._held:
                 one.close()
@@ -280,13 +284,6 @@ class SqliteLog(Queries):
             size = sum([len(event.payload or b"") for event in events])
         if self._growth.is_due(events[0].position, last.position, size):
             self._growth.carried_over(is_all=checkpoint(self.connection.raw))
-
-    def _clear(self) -> None:
-        """Complete an erasure that was interrupted, or that a reader delayed."""
-        from .erasure import clear
-
-        self.connection.begin_to_write()
-        clear(self.connection, seconds=0.0)
 
     def _forget(self) -> None:
         self._head = None
