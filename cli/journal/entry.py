@@ -20,6 +20,12 @@ from ..output import print_answer, print_json, print_text, table
 from ..record import record_in_journal
 
 
+def document_at(at: str | None) -> JournalDocument:
+    """Return the journal at a point, by default now."""
+    with open_workspace() as workspace:
+        return workspace.document(at=at)
+
+
 def entry_of(document: JournalDocument, entry_id: str) -> Entry:
     """Return an entry; raise `NotFoundError` for an unknown id."""
     if (entry := document.entry(entry_id)) is None:
@@ -145,8 +151,7 @@ def list_(
 
     Example: sprintlog journal entry list --prd auth --last 5
     """
-    with open_workspace() as workspace:
-        document = workspace.document(at=at)
+    document = document_at(at)
     found = document.entries if prd is None else queries.entries_of(document, prd)
     if status is not None:
         found = [entry for entry in found if entry.status == status]
@@ -168,8 +173,7 @@ def show(entry_id: str, at: str | None, as_json: bool) -> None:
 
     Example: sprintlog journal entry show auth-login-2
     """
-    with open_workspace() as workspace:
-        entry = entry_of(workspace.document(at=at), entry_id)
+    entry = entry_of(document_at(at), entry_id)
     if as_json:
         print_json(shown(entry))
         return
@@ -200,8 +204,7 @@ def observations(
     """
     if last is not None and prd is not None:
         raise click.UsageError("--last and --prd cannot be combined")
-    with open_workspace() as workspace:
-        document = workspace.document(at=at)
+    document = document_at(at)
     if prd is not None:
         found = queries.observations_of(document, prd)
     else:

@@ -13,7 +13,7 @@ from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_point
 from ..output import print_answer, table
 from ..record import record_in_journal
-from .entry import entry_of, print_parts, shown
+from .entry import document_at, entry_of, print_parts, shown
 
 
 @typed.group("learning")
@@ -80,8 +80,7 @@ def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) 
 
     Example: sprintlog journal learning list --type error-workaround
     """
-    with open_workspace() as workspace:
-        document = workspace.document(at=at)
+    document = document_at(at)
     found = [
         learning
         for learning in document.learnings
@@ -107,8 +106,7 @@ def show(learning_id: str, at: str | None, as_json: bool) -> None:
 
     Example: sprintlog journal learning show learning-0003
     """
-    with open_workspace() as workspace:
-        learning = workspace.document(at=at).learning(learning_id)
+    learning = document_at(at).learning(learning_id)
     if learning is None:
         raise NotFoundError(
             f"there is no learning {learning_id}",

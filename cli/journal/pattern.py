@@ -9,9 +9,9 @@ from sprintlog.engine.journal.parts import Pattern
 from sprintlog.engine.journal.rules import DiscoverPattern
 
 from .. import typed
-from ..context import open_workspace, packed, with_envelope, with_json, with_point
+from ..context import packed, with_envelope, with_json, with_point
 from ..record import record_in_journal
-from .entry import print_parts
+from .entry import document_at, print_parts
 
 _GIVEN = ("name", "type", "description", "examples", "source_prd_id")
 
@@ -61,8 +61,7 @@ def list_(type_: str | None, at: str | None, as_json: bool) -> None:
 
     Example: sprintlog journal pattern list --type error-handling
     """
-    with open_workspace() as workspace:
-        document = workspace.document(at=at)
+    document = document_at(at)
     found = (
         document.patterns if type_ is None else queries.patterns_of_type(document, type_)
     )

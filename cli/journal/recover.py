@@ -4,8 +4,9 @@ from sprintlog.engine.journal.queries import failure_of, recover
 from sprintlog.projections.views.journal import RecoveryAnswer
 
 from .. import typed
-from ..context import open_workspace, with_json, with_point
+from ..context import with_json, with_point
 from ..output import print_answer
+from .entry import document_at
 
 
 @typed.command("recover")
@@ -22,8 +23,7 @@ def command(prd_id: str, failure: str | None, at: str | None, as_json: bool) -> 
 
     Example: sprintlog recover auth-oauth --failure 'no credentials'
     """
-    with open_workspace() as workspace:
-        document = workspace.document(at=at)
+    document = document_at(at)
     text = failure_of(document, prd_id) if failure is None else failure
     found = recover(document, prd_id, failure=text)
     lines = [f"{found.action}: {found.guidance}"]

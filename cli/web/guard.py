@@ -11,7 +11,6 @@ import os
 import re
 import secrets
 import stat
-from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
@@ -39,8 +38,7 @@ def kept_token(folder: Path, *, is_new: bool = False) -> str:
     """
     path = folder / NAME
     if is_new:
-        with suppress(FileNotFoundError):
-            path.unlink()
+        path.unlink(missing_ok=True)
     token = secrets.token_urlsafe(32)
     try:
         made = os.open(

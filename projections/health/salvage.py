@@ -94,8 +94,7 @@ def salvage(
     except OSError as error:
         raise RefusedError(f"{target} cannot be written: {error.strerror}") from error
     finally:
-        with suppress(OSError):
-            shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(draft, ignore_errors=True)
     return Rescue(target, salvaged, lost.count, edits_left)
 
 

@@ -5,6 +5,8 @@ from hashlib import sha256
 from itertools import chain
 from typing import Final, NamedTuple
 
+import msgspec
+
 from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.journal.foreign import remarks
 from sprintlog.engine.journal.state import JOURNAL
@@ -159,45 +161,38 @@ def _of_heads(workspace: Workspace, expected: Head | None) -> Iterator[Finding]:
         yield Finding("damage", "expected head", f"position {position} {what}")
 
 
-class _Counted:
+class _Counted(msgspec.Struct):
     """Reads rows for the chain check, and checks their payloads at the same time."""
 
-    def __init__(
-        self,
-        pages: Iterator[list[Row]],
-        findings: list[Finding],
-        progress: Callable[[int], None],
-        on_the_way: OnTheWay,
-        erasures: Erasures,
-    ) -> None:
-        self.count = self.last = 0
-        self._erasures = erasures
-        self._on_the_way = on_the_way
-        self._pages = pages
-        self._findings = findings
-        self._progress = progress
+    pages: Iterator[list[Row]]
+    findings: list[Finding]
+    progress: Callable[[int], None]
+    on_the_way: OnTheWay
+    erasures: Erasures
+    count: int = 0
+    last: int = 0
 
     def __iter__(self) -> Iterator[Row]:
         return chain.from_iterable(self._taken())
 
     def _taken(self) -> Iterator[list[Row]]:
-        for page in self._pages:
+        for page in self.pages:
             self._take(page)
             told = self.count // 10_000
             self.count += len(page)
             self.last = page[-1][0]
             if self.count // 10_000 > told:
-                self._progress(self.count)
+                self.progress(self.count)
             yield page
 
     def _take(self, page: list[Row]) -> None:
         """Decode a page's payloads once, except for any that are damaged or erased."""
-        left = self._on_the_way.take(page)
+        left = self.on_the_way.take(page)
         if rows := [row for row in left if row[_PAYLOAD] is not None]:
             self._read(rows)
-        if len(self._findings) < PROBLEMS_MAX:
-            self._findings += [
-                Finding("damage", *found) for found in unsaid(page, self._erasures)
+        if len(self.findings) < PROBLEMS_MAX:
+            self.findings += [
+                Finding("damage", *found) for found in unsaid(page, self.erasures)
             ]
 
     def _read(self, rows: list[Row]) -> None:
@@ -210,7 +205,7 @@ class _Counted:
                     self._read([row])
                 return
             where = f"position {error.fields['position']}"
-            self._findings.append(Finding("damage", where, str(error.fields["problem"])))
+            self.findings.append(Finding("damage", where, str(error.fields["problem"])))
 
 
 def _of_sprint(

@@ -1,6 +1,7 @@
 """The schema `sprintlog` on the server: its migrations, settings and checks."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -97,13 +98,9 @@ def migrate(connection: ServerConnection) -> None:
                 hint=f"run the command as {owner}, or use a database without that schema",
             )
         if applied:
-            try:
+            # Refused if steps are only missing.
+            with suppress(errors.RefusedError):
                 check_applied(applied)
-            except errors.UnreadableError:
-                raise
-            except errors.SprintlogError:
-                # Steps are only missing.
-                pass
         else:
             raw.execute(_APPLIED)
         for step in steps()[len(applied) :]:
