@@ -16,7 +16,6 @@ from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.plan.imported_documents import contradictions
-from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.state_files.journal_file import JournalFile
 from sprintlog.projections.state_files.sprint_file import SprintFile
 from sprintlog.projections.views.log import TakenIn
@@ -52,7 +51,20 @@ def take_versions(
             told.append(problems)
             outcome = _record_version(workspace, version, options, sprint_dir)
         sprint = outcome.sprint if outcome else workspace.sprint(version.sprint_id)
-        answer = _answer(workspace, version, sprint, outcome, problems)
+        last = outcome.events[-1] if outcome and outcome.events else None
+        answer = TakenIn(
+            file=version.name,
+            stream=sprint_stream(version.sprint_id),
+            version=sprint.version,
+            position=last.position if last else workspace.log.head().position,
+            unchanged=last is None,
+            problems=problems,
+            at=UNSET if version.committed_at is None else version.at,
+            committed_at=version.committed_at or UNSET,
+            id=last.id if last else UNSET,
+            type=last.type if last else UNSET,
+            hash=last.hash.hex() if last else UNSET,
+        )
         said = "no difference" if answer.unchanged else f"version {sprint.version}"
         said = said if outcome else "recorded before"
         count = f", {counted(len(problems), 'contradiction')}" if problems else ""
@@ -91,29 +103,6 @@ def _record_version(
     command = ImportDocument(document, source, place, committed_at, with_facts=True)
     at, arguments = version.at or options.at, {"document": document}
     return run.record_fact(version.sprint_id, command, arguments, at=at)
-
-
-def _answer(
-    workspace: Workspace,
-    version: Version,
-    sprint: Sprint,
-    outcome: Outcome | None,
-    problems: list[str],
-) -> TakenIn:
-    last = outcome.events[-1] if outcome and outcome.events else None
-    return TakenIn(
-        file=version.name,
-        stream=sprint_stream(version.sprint_id),
-        version=sprint.version,
-        position=last.position if last else workspace.log.head().position,
-        unchanged=last is None,
-        problems=problems,
-        at=UNSET if version.committed_at is None else version.at,
-        committed_at=version.committed_at or UNSET,
-        id=last.id if last else UNSET,
-        type=last.type if last else UNSET,
-        hash=last.hash.hex() if last else UNSET,
-    )
 
 
 def _know_version(workspace: Workspace, version: Version) -> None:

@@ -7,7 +7,6 @@ the plan that `create_sprint` accepts, or raises one error with all problems.
 import os
 import re
 from collections import deque
-from collections.abc import Container
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -227,8 +226,15 @@ class _Files:
         }
         is_missed = {(p.file, p.path) for p in self._problems if p.code == "missing-field"}
         for model, definition in self._taken:
-            found = unknown_fields(model, definition, variables=named, missing=is_missed)
-            self._problems += [one._replace(is_strict=self._is_strict) for one in found]
+            file = definition.file
+            found = (
+                Problem("unknown-field", MESSAGE, file, one.path, one.hint)
+                for one in unknown_keys(model, definition.data)
+                if one.path[-1] not in named
+                and (file, (*one.path[:-1], one.close)) not in is_missed
+            )
+            some = islice(found, UNKNOWN_MAX)
+            self._problems += [one._replace(is_strict=self._is_strict) for one in some]
 
     def follow(self, sprint: Definition) -> None:
         """Read every workflow that the sprint references directly or indirectly."""
@@ -340,28 +346,6 @@ def shape_problems(model: type[BaseModel], definition: Definition) -> list[Probl
         found = error.errors(include_url=False, include_context=False)
         return [_problem(one, definition.file) for one in found]
     return []
-
-
-def unknown_fields(
-    model: type[BaseModel],
-    definition: Definition,
-    *,
-    variables: Container[str],
-    missing: Container[tuple[str, tuple[int | str, ...]]],
-) -> list[Problem]:
-    """Return the unknown keys of a file.
-
-    Keys that a template uses are omitted, as are misspellings of a required key that is
-    already reported as missing.
-    """
-    file = definition.file
-    found = (
-        Problem("unknown-field", MESSAGE, file, one.path, one.hint)
-        for one in unknown_keys(model, definition.data)
-        if one.path[-1] not in variables
-        and (file, (*one.path[:-1], one.close)) not in missing
-    )
-    return list(islice(found, UNKNOWN_MAX))
 
 
 def _problem(error: Any, file: str) -> Problem:

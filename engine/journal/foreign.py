@@ -46,9 +46,9 @@ class AdoptJournalEdit(JournalCommand, frozen=True):
         left: list[str] = []
         # The problems are ignored: they concern imports, which change no existing part.
         new = take_document(ours, theirs).events
-        entries = _changed(Entry, ours, base, theirs, left)
-        learnings = _changed(Learning, ours, base, theirs, left)
-        patterns = _changed(Pattern, ours, base, theirs, left)
+        entries = self._changed(Entry, ours, left)
+        learnings = self._changed(Learning, ours, left)
+        patterns = self._changed(Pattern, ours, left)
         for field in ("created_at", "project_name"):
             if theirs.get(field, "") != getattr(base, field):
                 left.append(f"{field}: fixed since the journal was created")
@@ -67,35 +67,34 @@ class AdoptJournalEdit(JournalCommand, frozen=True):
         told = EditAdopted(path, self.edit, digest, adopted, tuple(left))
         return [*new, *([event] if corrected else []), told]
 
-
-def _changed(
-    kind: type[Part],
-    ours: JournalDocument,
-    base: JournalDocument,
-    theirs: dict[str, Any],
-    left: list[str],
-) -> list[Part]:
-    """Return the edited parts that can be corrected; add the others to `left`."""
-    name = LISTS[kind]
-    now: dict[str, Part] = {part.id: part for part in reversed(getattr(ours, name))}
-    then: dict[str, Part] = {part.id: part for part in reversed(getattr(base, name))}
-    changed: list[Part] = []
-    seen: set[str] = set()
-    for index, data in enumerate(theirs.get(name, ())):
-        part = shape_of(kind, data, field=f"{name}[{index}]")
-        before, current = then.get(part.id), now.get(part.id)
-        is_again = part.id in seen
-        seen.add(part.id)
-        if is_again or before is None or current is None or part in (before, current):
-            continue
-        if _without_uses(current) != _without_uses(before):
-            left.append(f"{part.id}: it was changed here since then as well")
-        else:
-            changed.append(_with_uses(part, before, current))
-    left += [
-        f"{id_}: nothing that was recorded is taken out" for id_ in then if id_ not in seen
-    ]
-    return changed
+    def _changed(
+        self, kind: type[Part], ours: JournalDocument, left: list[str]
+    ) -> list[Part]:
+        """Return the edited parts that can be corrected; add the others to `left`."""
+        name = LISTS[kind]
+        now: dict[str, Part] = {part.id: part for part in reversed(getattr(ours, name))}
+        then: dict[str, Part] = {
+            part.id: part for part in reversed(getattr(self.base, name))
+        }
+        changed: list[Part] = []
+        seen: set[str] = set()
+        for index, data in enumerate(self.theirs.get(name, ())):
+            part = shape_of(kind, data, field=f"{name}[{index}]")
+            before, current = then.get(part.id), now.get(part.id)
+            is_again = part.id in seen
+            seen.add(part.id)
+            if is_again or before is None or current is None or part in (before, current):
+                continue
+            if _without_uses(current) != _without_uses(before):
+                left.append(f"{part.id}: it was changed here since then as well")
+            else:
+                changed.append(_with_uses(part, before, current))
+        left += [
+            f"{id_}: nothing that was recorded is taken out"
+            for id_ in then
+            if id_ not in seen
+        ]
+        return changed
 
 
 def _is_another(entry: Entry, ours: JournalDocument) -> bool:

@@ -5,7 +5,7 @@ read; earlier rows change only if a rollback or a consequence affects them.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -27,8 +27,6 @@ from ..history.evidence import OpenTroubles, Trouble
 from ..history.kept_decisions import past_of
 from ..workspace import Workspace
 from .schema import Row, inserting
-
-Rollbacks = Sequence[tuple[int, int]]
 
 _KNOWLEDGE = [
     tag for tag, event in CODEC.events.items() if event.kind is not Kind.EXECUTION
@@ -56,12 +54,11 @@ def write_sprint(
     found = connection.execute("SELECT version FROM v_sprints WHERE sprint = ?", (name,))
     (after,) = found.fetchone() or (0,)
     sprint = workspace.repository.at_version(name, version)
-    rollbacks = [r for r in sprint.knowledge.rollbacks if r[0] <= version]
     for table in ("v_sprints", "v_phases"):
         connection.execute(f"DELETE FROM {table} WHERE sprint = ?", (name,))
     connection.execute(inserting("v_sprints"), _sprint_row(sprint))
     connection.executemany(inserting("v_phases"), _phase_rows(sprint))
-    carrying = _Carrying(workspace, connection, name, after, version, rollbacks)
+    carrying = _Carrying(workspace, connection, sprint, after)
     carrying.write()
     carrying.judge_iterations(sprint)
 
@@ -73,18 +70,17 @@ class _Carrying:
         self,
         workspace: Workspace,
         connection: sqlite3.Connection,
-        name: str,
+        sprint: Sprint,
         after: int,
-        version: int,
-        rollbacks: Rollbacks,
     ) -> None:
         self._workspace = workspace
         self._ask = connection.execute
         self._insert = connection.executemany
-        self._name, self._stream = name, sprint_stream(name)
-        self._after, self._version = after, version
-        self._rollbacks = rollbacks
-        self._live = history.effective_ranges(rollbacks, version)
+        self._name, self._stream = sprint.id, sprint_stream(sprint.id)
+        self._after, self._version = after, sprint.version
+        rollbacks = sprint.knowledge.rollbacks
+        self._rollbacks = [one for one in rollbacks if one[0] <= self._version]
+        self._live = history.effective_ranges(self._rollbacks, self._version)
 
     def write(self) -> None:
         """Add new rows, and update the rows that have changed."""

@@ -18,11 +18,9 @@ from ..port import Wait
 
 
 @contextmanager
-def held_open(
-    path: Path | str, flags: int, mode: int = 0o600, *, dir_fd: int | None = None
-) -> Iterator[int]:
+def held_open(path: Path | str, flags: int, *, dir_fd: int | None = None) -> Iterator[int]:
     """Yield a descriptor of a file or folder, which child processes do not inherit."""
-    descriptor = os.open(path, flags | os.O_CLOEXEC, mode, dir_fd=dir_fd)
+    descriptor = os.open(path, flags | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
     try:
         yield descriptor
     finally:
