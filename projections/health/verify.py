@@ -84,22 +84,22 @@ def verify(
         risks = workspace.log.risks()
         findings.extend(Finding("remark", "database", what) for what in risks)
     sprints: dict[str, int] = {}
-    files: dict[str, Refreshed] = {}
+    states = _States(workspace, quick, {})
     head = Head(counted.last, b"")
     try:
         sprints = workspace.sprints()
         for name in sprints:
             checked = on_the_way.of(name, workspace.repository.version(name))
-            findings.extend(_of_sprint(workspace, name, files, checked, quick=quick))
+            findings.extend(states.of_sprint(name, checked))
         if workspace.journals.version(JOURNAL):
-            findings.extend(_of_journal(workspace, files, quick=quick))
+            findings.extend(states.of_journal())
         if full:
             findings.extend(_of_snapshots(workspace, sprints))
         head = workspace.log.head()
     except UnreadableError as error:
         if not any(finding.severity == "damage" for finding in findings):
             findings.append(Finding("damage", "log", error.message))
-    return Verification(counted.count, len(sprints), head, findings, files)
+    return Verification(counted.count, len(sprints), head, findings, states.files)
 
 
 def _on_the_way(workspace: Workspace, *, quick: bool) -> OnTheWay:
@@ -208,74 +208,65 @@ class _Counted(msgspec.Struct):
             self.findings.append(Finding("damage", where, str(error.fields["problem"])))
 
 
-def _of_sprint(
-    workspace: Workspace,
-    name: str,
-    files: dict[str, Refreshed],
-    checked: CheckedSprint | None,
-    *,
-    quick: bool,
-) -> Iterator[Finding]:
-    projected = SprintFile(workspace)
-    states = None if checked is None else _as_followed(checked, name)
-    sprint = yield from _of_stream(projected, name, files, states, quick=quick)
-    if sprint is None:
-        return
-    if not quick:
-        yield from _of_status(workspace, sprint)
-    yield from _of_loop(workspace, sprint, files)
-    for sentence in contradictions(sprint.document):
-        yield Finding("remark", name, sentence)
+class _States(NamedTuple):
+    """Compares saved states and state files with the events, and collects the files."""
 
+    workspace: Workspace
+    quick: bool
+    files: dict[str, Refreshed]
 
-def _of_loop(
-    workspace: Workspace, sprint: Sprint, files: dict[str, Refreshed]
-) -> Iterator[Finding]:
-    """Compare the files of a sprint's loop with the sprint's events."""
-    try:
-        for file in files_of_loop(workspace, sprint):
-            refreshed = file.check(sprint)
-            files[str(refreshed.path)] = refreshed
-            if refreshed.problem:
-                yield Finding("drift", str(refreshed.path), refreshed.problem)
-    except SprintlogError as error:
-        yield Finding("damage", sprint.id, error.message)
+    def of_sprint(self, name: str, checked: CheckedSprint | None) -> Iterator[Finding]:
+        """Yield the findings about a sprint, whose states may have been folded already."""
+        states = None if checked is None else _as_followed(checked, name)
+        sprint = yield from self._of_stream(SprintFile(self.workspace), name, states)
+        if sprint is None:
+            return
+        if not self.quick:
+            yield from _of_status(self.workspace, sprint)
+        yield from self._of_loop(sprint)
+        for sentence in contradictions(sprint.document):
+            yield Finding("remark", name, sentence)
 
+    def _of_loop(self, sprint: Sprint) -> Iterator[Finding]:
+        """Compare the files of a sprint's loop with the sprint's events."""
+        try:
+            for file in files_of_loop(self.workspace, sprint):
+                refreshed = file.check(sprint)
+                self.files[str(refreshed.path)] = refreshed
+                if refreshed.problem:
+                    yield Finding("drift", str(refreshed.path), refreshed.problem)
+        except SprintlogError as error:
+            yield Finding("damage", sprint.id, error.message)
 
-def _of_journal(
-    workspace: Workspace, files: dict[str, Refreshed], *, quick: bool
-) -> Iterator[Finding]:
-    found = yield from _of_stream(JournalFile(workspace), JOURNAL, files, quick=quick)
-    if found is not None:
-        for sentence in remarks(workspace.document()):
-            yield Finding("remark", JOURNAL, sentence)
+    def of_journal(self) -> Iterator[Finding]:
+        """Yield the findings about the journal."""
+        if (yield from self._of_stream(JournalFile(self.workspace), JOURNAL)) is not None:
+            for sentence in remarks(self.workspace.document()):
+                yield Finding("remark", JOURNAL, sentence)
 
-
-def _of_stream(
-    projected: ProjectedFile[State],
-    name: str,
-    files: dict[str, Refreshed],
-    states: Generator[Finding, None, State] | None = None,
-    *,
-    quick: bool,
-) -> Generator[Finding, None, State | None]:
-    """Compare saved states and the state file with the events; return the last state."""
-    try:
-        if quick:
-            state = projected.repository.at_head(name)
-        else:
-            states = states or _of_checkpoints(projected.repository, name)
-            state = yield from states
-        refreshed = projected.check(state)
-        files[projected.repository.kind.stream(name)] = refreshed
-        if not quick:
-            yield from _of_written(projected, state, refreshed)
-    except SprintlogError as error:
-        yield Finding("damage", name, error.message)
-        return None
-    if refreshed.problem:
-        yield Finding("drift", refreshed.path or name, refreshed.problem)
-    return state
+    def _of_stream(
+        self,
+        projected: ProjectedFile[State],
+        name: str,
+        states: Generator[Finding, None, State] | None = None,
+    ) -> Generator[Finding, None, State | None]:
+        """Compare saved states and the file with the events; return the last state."""
+        try:
+            if self.quick:
+                state = projected.repository.at_head(name)
+            else:
+                states = states or _of_checkpoints(projected.repository, name)
+                state = yield from states
+            refreshed = projected.check(state)
+            self.files[projected.repository.kind.stream(name)] = refreshed
+            if not self.quick:
+                yield from _of_written(projected, state, refreshed)
+        except SprintlogError as error:
+            yield Finding("damage", name, error.message)
+            return None
+        if refreshed.problem:
+            yield Finding("drift", refreshed.path or name, refreshed.problem)
+        return state
 
 
 def _of_checkpoints(
