@@ -3,7 +3,7 @@
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
@@ -97,7 +97,7 @@ def ask(
         # Logs in read-only folders can be queried, too.
         connection = in_memory(workspace, progress=progress)
     budget = _Budget(seconds_max)
-    try:
+    with closing(connection):
         _restrict(connection, budget)
         with budget.spent():
             cursor = connection.execute(sql)
@@ -105,8 +105,6 @@ def ask(
             raise InvalidInputError("must be a SELECT", field="SQL")
         columns = [column[0] for column in cursor.description]
         yield QueryAnswer(columns, _pages(cursor, budget))
-    finally:
-        connection.close()
 
 
 def _pages(cursor: sqlite3.Cursor, budget: _Budget) -> Iterator[list[Row]]:

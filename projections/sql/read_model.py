@@ -8,7 +8,7 @@ byte, the file is rebuilt (ADR 0016).
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -101,7 +101,7 @@ def _refresh(
         os.close(os.open(target, flags, 0o600))
         target.chmod(0o600)
     connection = sqlite3.connect(target, isolation_level=None, timeout=BUSY_SECONDS)
-    try:
+    with closing(connection):
         connection.execute("PRAGMA trusted_schema=OFF")
         # After a power failure, the digests do not match, and the file is rebuilt.
         connection.execute("PRAGMA synchronous=OFF")
@@ -114,8 +114,6 @@ def _refresh(
         notes = noted_changes(connection, target) if noting else nullcontext(set[int]())
         with notes as blocks:
             changed = _catch_up(workspace, connection, progress)
-    finally:
-        connection.close()
     if changed:
         prove(target, known if noting else None, blocks)
 

@@ -1,7 +1,7 @@
 """A log in a PostgreSQL database; each append from any machine is one function call."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -131,12 +131,9 @@ class PostgresLog(ServerAppends):
         Raise `RefusedError` if a log with this name already exists.
         """
         address = parse(url)
-        connection = ServerConnection(address, wait=wait, entropy=entropy)
-        try:
+        with closing(ServerConnection(address, wait=wait, entropy=entropy)) as connection:
             schema.migrate(connection)
             ((made,),) = connection.rows("SELECT sprintlog.create_log(%b)", (address.log,))
-        finally:
-            connection.close()
         if made is None:
             raise RefusedError(
                 f"the log {address.log} already exists at {address.shown}",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ....errors import RefusedError
 from ...port import Wait
-from ..descriptors import NO_LOCKS, sync, take
+from ..descriptors import NO_LOCKS, held_open, sync, take
 from .database import connect, head_path, wal_path
 from .errors import explained
 from .journal_mode import choose_journal_mode, set_journal_mode
@@ -20,28 +20,23 @@ def create_database(path: Path, *, wait: Wait) -> None:
     try:
         path.parent.parent.mkdir(parents=True, exist_ok=True)
         _make_folder(path.parent)
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise _not_created(path, error) from error
-    try:
-        # Otherwise two concurrent creators would replace each other's log.
-        take(folder, path.parent, wait)
-        _refuse_leftovers(path)
-        draft = path.with_name(f"{path.name}-new")
-        _remove(draft)
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        draft.chmod(0o600)
-        _fill(draft)
-        draft.rename(path)
-        os.fsync(folder)
+        with held_open(path.parent, os.O_RDONLY | os.O_DIRECTORY) as folder:
+            # Otherwise two concurrent creators would replace each other's log.
+            take(folder, path.parent, wait)
+            _refuse_leftovers(path)
+            draft = path.with_name(f"{path.name}-new")
+            _remove(draft)
+            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            draft.chmod(0o600)
+            _fill(draft)
+            draft.rename(path)
+            os.fsync(folder)
         # The folder may be new too, and its name must survive a power failure.
         sync(path.parent.parent)
     except OSError as error:
         raise _not_created(path, error) from error
     except sqlite3.Error as error:
         raise explained(error, path) from error
-    finally:
-        os.close(folder)
 
 
 def _fill(draft: Path) -> None:
