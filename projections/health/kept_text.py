@@ -16,17 +16,13 @@ from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.masking import cut, mask_all
 from sprintlog.engine.service.agent_sessions.spool import FOLDER as FOLDER
-from sprintlog.engine.service.place import location
-from sprintlog.engine.service.place.trees import FILE as TREE
-from sprintlog.engine.service.place.trees import KNOWN as TREES
-from sprintlog.engine.service.work_tree.kept_reports import FOLDER as REPORTS
-from sprintlog.engine.service.work_tree.kept_reports import LOCK as REPORTS_LOCK
+from sprintlog.engine.service.place import location, trees
+from sprintlog.engine.service.work_tree import kept_reports
 from sprintlog.engine.service.work_tree.restore import KEPT
 from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 
 from ..sql import read_model, search
-from ..state_files.files import EDITS, FINISHED
-from ..state_files.files import LOCK as FILES_LOCK
+from ..state_files import files
 from ..state_files.kept_blocks import BLOCKS
 from ..workspace import Workspace
 from . import text_places as places
@@ -68,11 +64,11 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
     ),
     places.Copy("read model", (f"{read_model.NAME}*",), lock=read_model.LOCK),
     places.Copy("search index", (f"{search.SEARCH}*",), lock=search.LOCK),
-    places.Files("kept edits", (f"{EDITS}/*",), lock=FILES_LOCK),
-    places.Files("files of finished sprints", (f"{FINISHED}/*",), lock=FILES_LOCK),
+    places.Files("kept edits", (f"{files.EDITS}/*",), lock=files.LOCK),
+    places.Files("files of finished sprints", (f"{files.FINISHED}/*",), lock=files.LOCK),
     places.Files("lines not understood", (f"{FOLDER}/*",), lock=LOCK),
     places.WaitingEvents("events that wait", (f"{location.SPOOL}/*",), lock=LOCK),
-    places.Files("kept reports", (f"{REPORTS}/*",), lock=REPORTS_LOCK),
+    places.Files("kept reports", (f"{kept_reports.FOLDER}/*",), lock=kept_reports.LOCK),
     places.Files("blocks of large files", (f"{BLOCKS}/*",), why=places.Why.NO_TEXT),
     places.Files("lost events", (LOST,), places.Why.NOT_ALONE),
     places.Files(UNDER_WAY, (f"{location.REDACTION}*",), lock=REDACTION_LOCK),
@@ -99,10 +95,10 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
     places.Files(
         "locks",
         (
-            *(FILES_LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
-            *(REPORTS_LOCK, REDACTION_LOCK, LOCK, location.BEAT, location.ADDRESS),
+            *(files.LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
+            *(kept_reports.LOCK, REDACTION_LOCK, LOCK, location.BEAT, location.ADDRESS),
             *("run-*.lock", "sent-*", ".sent-*", ".gitignore", "..gitignore.*"),
-            *(TREE, f".{TREE}-*", f"{TREES}/*"),
+            *(trees.FILE, f".{trees.FILE}-*", f"{trees.KNOWN}/*"),
             *("serve.token", "rpc.lock", "rpc.sock"),
         ),
         why=places.Why.NO_TEXT,
