@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sprintlog.engine.journal.state import Journal
 
 CommandT = TypeVar("CommandT", bound=Command)
-Keep = Callable[[Command], Decide]
+Keep = Callable[[Decide], Decide]
 """Returns the decision on a command, with further events appended."""
 
 

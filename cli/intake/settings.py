@@ -94,6 +94,8 @@ class MeasureSettings(SettingsTable):
     """The time limit of each command, in seconds."""
     environment: list[Name] | None = None
     """Environment variables passed to the commands."""
+    instruments: list[Text] | None = None
+    """Patterns of further files that decide on measurements."""
 
 
 class GateSettings(SettingsTable):

@@ -9,7 +9,13 @@ import click
 from msgspec.structs import replace
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.judging.events import MeasurementChanged
+from sprintlog.engine.service.port import Envelope
 from sprintlog.engine.service.streams.evaluation import evaluate
+from sprintlog.engine.service.work_tree.instruments import (
+    save_instruments,
+    with_instruments,
+)
 from sprintlog.engine.sprint.iterations import measurement
 from sprintlog.engine.sprint.iterations.decisions import (
     AcceptInstruments,
@@ -19,7 +25,7 @@ from sprintlog.engine.sprint.iterations.decisions import (
 from sprintlog.engine.sprint.iterations.described import DescribeIteration
 from sprintlog.projections.state_files.refresh import Refreshed
 from sprintlog.projections.views.events import described
-from sprintlog.projections.workspace import Decide, Workspace
+from sprintlog.projections.workspace import Workspace
 
 from .. import context, typed
 from ..context import with_recording
@@ -220,6 +226,19 @@ def _record_failure(run: Recording, command: measurement.FailMeasurement) -> Non
         run.refresh()
 
 
+def _changed(run: Recording, capturing: Capturing) -> MeasurementChanged | None:
+    """Return how the tests and the measure differ from the accepted ones, or None."""
+    if run.options.expect is not None:
+        # Saving the files would change the version.
+        return None
+    known: Envelope = {**run.envelope(), "key": None, "key_digest": None}
+    commands = (*capturing.runs, *capturing.builds)
+    changed = save_instruments(run.workspace, run.sprint_id, commands, envelope=known)
+    if changed is not None:
+        warn(f"the tests or the measure changed: {changed.words}")
+    return changed
+
+
 def record_measured(
     name: str,
     given: dict[str, Any],
@@ -241,7 +260,9 @@ def record_measured(
     typed = {**arguments, **capturing._asdict()} if capturing else arguments
     with recording(name, options) as run:
         workspace, sprint_id = run.workspace, run.sprint_id
-        if capturing and not (options.key and workspace.log.find_key(options.key)):
+        is_new = not (options.key and workspace.log.find_key(options.key))
+        changed = _changed(run, capturing) if is_new else None
+        if capturing and is_new:
             # Refuse an invalid measurement before anything is run.
             metrics = command.metrics or {"build_status": "success"}
             likely = replace(command, metrics=metrics)
@@ -261,7 +282,8 @@ def record_measured(
             for said in captures.notes:
                 warn(said)
         with keeping or nullcontext() as keep:
-            decide: Decide = command if keep is None else keep(command)
+            decide = with_instruments(command, changed)
+            decide = decide if keep is None else keep(decide)
             outcome = run.handle_with(decide, typed)
             try:
                 answer(outcome, as_json=options.as_json)

@@ -57,6 +57,7 @@ KEYS = {
     "measure.reports": Key(option="--report"),
     "measure.sources": Key(option="--source"),
     "measure.timeout": Key("600", "--timeout"),
+    "measure.instruments": Key(),
     "measure.environment": Key(option="--env", needs_trust=True),
     "gate.environment": Key(option="gate run --env", needs_trust=True),
     "snapshot.include-ignored": Key(option="--include-ignored"),

@@ -20,7 +20,7 @@ from sprintlog.engine.service.place.anchor import follow
 from sprintlog.engine.service.place.location import find
 from sprintlog.engine.service.place.trust import safe_list
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.service.work_tree.start_files import ListedFiles, files_at_start
+from sprintlog.engine.service.work_tree.start_files import ListedFiles
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.iterations.loop import EndWrapped
 from sprintlog.engine.sprint.iterations.measurement import MeasureIteration
@@ -267,29 +267,12 @@ class _Recorded:
         """Save the files from before the command; return the snapshot and start time."""
         if (waiting := self._waiting) is None:
             return None, began
+        from .files_before import files_before
 
-        def is_late() -> bool:
-            if late := waiting.is_over:
-                # The command is already running and may have changed the files that were
-                # read last.
-                self._tell(
-                    "the files before this run were not saved: saving took too "
-                    "long; run `sprintlog iteration snapshot` before the next run"
-                )
-            waiting.end()
-            return late
-
-        files = None
-        try:
-            files = files_at_start(
-                self._workspace,
-                sprint_id,
-                envelope={"actor": self._actor, "observed": True},
-                is_late=is_late,
-            )
-        except (SprintlogError, OSError) as error:
-            self._tell(f"the files before this run were not saved: {error}")
-        waiting.end()
+        asked = self._asked
+        files = files_before(
+            *(self._workspace, sprint_id, asked, waiting, self._tell), actor=self._actor
+        )
         return files, wall_clock()
 
     def _begin(self, sprint_id: str, at: str, files: str | None) -> int:
@@ -360,6 +343,7 @@ class _Recorded:
         """Measure the iteration; record the result or the reason for a failure."""
         from ..iterations.capture import capturer
         from ..iterations.options import Capturing
+        from .files_before import saved_instruments, with_instruments
 
         asked, command = self._asked, str(self._asked.measure)
         builds = (command,) if asked.measure_build else ()
@@ -368,6 +352,10 @@ class _Recorded:
             self._workspace, capturing, sprint_id=sprint_id, masks=not asked.no_mask
         )
         found: Command
+        changed = saved_instruments(
+            *(self._workspace, sprint_id, number, captures.commands, self._tell),
+            actor=self._actor,
+        )
         try:
             found = captures.add_to(MeasureIteration({}, number))
             if self._is_over():
@@ -383,7 +371,8 @@ class _Recorded:
                 f"{command}: no figures such as 9/10 in the last line of output: only "
                 "the exit status is recorded"
             )
-        self._workspace.handle_with(sprint_id, found, actor=self._actor, observed=True)
+        decide = with_instruments(found, changed)
+        self._workspace.handle_with(sprint_id, decide, actor=self._actor, observed=True)
         wrap.decide(self._workspace, sprint_id, tell=self._tell, actor=self._actor)
 
     def _settle(self, sprint_id: str) -> None:

@@ -164,7 +164,8 @@ class Recorder:
         said, saying = os.pipe()
         # Changes are detected by comparison with the current files. Within an iteration,
         # these were saved when the iteration started.
-        waits = asked.snapshot and not os.environ.get(WITHIN)
+        saves = asked.snapshot or asked.measure is not None
+        waits = saves and not os.environ.get(WITHIN)
         kept, keeping = os.pipe() if waits else (None, None)
         until = time.monotonic() + BEFORE_SECONDS
         os.set_blocking(telling, False)

@@ -136,8 +136,6 @@ class Judgement(NamedTuple):
     from_baseline: Deltas | None = None
     is_incomplete: bool = False
     loop: Loop | None = None
-    is_changed: bool = False
-    """Whether the iteration changed its tests or measure, and nobody accepted this."""
     unfit: str | None = None
     """Why the iteration is never the best, selected or rolled back to."""
 
@@ -162,11 +160,13 @@ class _Measured(NamedTuple):
     figures: Figures
     score: Score
     tree: str | None
+    changed: str | None = None
+    """How the iteration changed its measure."""
 
     def judged(self, **more: Any) -> Judgement:
         """Return the judgement of this measurement, with the given fields added."""
         entry, known = self.entry, (self.at, self.metrics, self.figures, self.score)
-        unfit = REPORTED if entry.is_reported else None
+        unfit = REPORTED if entry.is_reported else self.changed
         return Judgement(entry.number, entry.version, *known, **more, unfit=unfit)
 
 
@@ -236,7 +236,6 @@ class Judge:
             from_baseline=changes.deltas(now.figures, figures(base)) if base else None,
             is_incomplete=now.entry.is_incomplete,
             loop=loop,
-            is_changed=number in self._tracker.changed,
         )
 
     def _compare(
@@ -288,7 +287,9 @@ class Judge:
         if isinstance(event, events.IterationMeasured):
             given, tree = event.score, event.tree
         now, score = self._tracker.scored(event.metrics, entry.version, given)
-        return _Measured(entry, at, event.metrics, now, score, tree)
+        changed = self._tracker.changed.get(entry.number)
+        how = None if changed is None else f"measured with changes to {changed.words}"
+        return _Measured(entry, at, event.metrics, now, score, tree, how)
 
 
 ScoreOf = Callable[[TrackedIteration], Score]

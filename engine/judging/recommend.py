@@ -257,17 +257,23 @@ def recommend(
 def recommend_asking(
     number: int, error: str | None, *, target: int | None = None
 ) -> Recommendation:
-    """Return the recommendation to ask a person about an iteration that was not measured.
-
-    `error` is the reason why it was not measured; `target` is the target of a possible
-    rollback.
-    """
-    why = f"iteration {number} was not measured"
-    if error is not None:
-        why = f"{why}: {error}"
+    """Return the recommendation to ask a person about an unmeasured iteration."""
+    why = f"iteration {number} was not measured" + (f": {error}" if error else "")
     said = ("unmeasured iteration", f"Iteration {number} was not measured")
     advice = _escalate(number, words.UNMEASURED, said, Reason(why, UNSURE))
     return advice._replace(target=target)
+
+
+def recommend_tampered(
+    number: int, on_tamper: str, how: str, *, target: int | None
+) -> Recommendation:
+    """Return the recommendation by rule after an iteration that changed its measure."""
+    why = Reason(f"iteration {number} changed its measure: {how}", SURE)
+    advice = _stop(number, words.TAMPERED, [why])
+    if on_tamper == words.STOP:
+        return advice
+    reason = f"Rollback to iteration {target} due to a changed measure"
+    return advice._replace(action=words.ROLLBACK, reason=reason, target=target)
 
 
 def recommend_end(begun: int, max_iterations: int) -> Recommendation:
@@ -291,6 +297,7 @@ _STOPS = {
     words.STALL: (f"stall: {d.STALL_MESSAGE}", d.STALL_MESSAGE),
     words.UNCHANGED: ("unchanged files", "No file changed"),
     words.TARGET: ("target quality reached", "Target quality reached"),
+    words.TAMPERED: ("a changed measure", "Tests or measure changed"),
     words.MAXIMUM: ("maximum iterations reached", "Maximum iterations reached"),
 }
 

@@ -96,8 +96,6 @@ def refusal(judged: Judgement, rules: RulesSet) -> str | None:
     limit = exact(rules.thresholds.acceptance)
     if value < limit:
         return f"its score {shown(value, SCORE_PLACES)} is below {shown(limit, 2)}"
-    if judged.is_changed:
-        return "it changed its measure without acceptance"
     return not_verified(judged.figures) if rules.verification_required else None
 
 

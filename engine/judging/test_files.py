@@ -21,11 +21,10 @@ _SUPPORT = re.compile(
     r"|(?:__mocks__|cypress|e2e)/.*\.[cm]?[jt]sx?)"
 )
 """Other files that tests use."""
-_KEYWORDS = "function|void"  # idiom: ok
 _TEST = re.compile(
     r"(?:async )?def (test\w*)|func (?:\([^)]*\) )?((?:Test|Fuzz|Example)\w*)\("
     r"|[xf]?(?:it|test|specify|example|scenario)\b(?:\.\w+)*(?:\(.*\))?\s*(?:\(\s*|(?=['\"{])"
-    r"|do\b|[`])('[^']*'|\"[^\"]*\"|`[^`]*`)?|(?:\w+ )*(?:" + _KEYWORDS + r") (test\w*)"
+    r"|do\b|[`])('[^']*'|\"[^\"]*\"|`[^`]*`)?|(?:public (?:static )?\w+|function) (test\w*)"
 )
 _MARK = re.compile(
     r"#\[(?:\w+::)*(?:test|rstest|test_case|quickcheck|Test)\b|\*\s*@test\b"

@@ -52,6 +52,15 @@ class TrackedIteration(msgspec.Struct, frozen=True):
     """Whether an agent recorded the measurement."""
 
 
+class Accepted(msgspec.Struct, frozen=True, array_like=True):
+    """The acceptance of an iteration's tests and measure."""
+
+    number: int
+    measured_at: int
+    """The version at which the iteration was measured."""
+    version: int
+
+
 class Tracker(msgspec.Struct, omit_defaults=True):
     """The measurements, judgements and selections of a stream."""
 
@@ -85,8 +94,8 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     """The retracted iterations, each with the iteration that it was built on."""
     changed: dict[int, f.MeasurementChanged] = {}
     """The iterations whose changes to the measure are not accepted, with a few files."""
-    accepted: int | None = None
-    """The iteration whose tests and measure a person accepted last; None by default."""
+    accepted: Accepted | None = None
+    """The last acceptance of an iteration's tests and measure; None by default."""
     described: f.IterationDescribed | None = None
     """The last description of an iteration, to detect a repeated command."""
     rules: list[tuple[int, f.RulesSet]] = []
@@ -336,7 +345,9 @@ def _take_changed(tracker: Tracker, event: f.MeasurementChanged, version: int) -
 
 
 def _take_accepted(tracker: Tracker, event: f.InstrumentsAccepted, version: int) -> None:
-    tracker.accepted = event.number
+    if (entry := tracker.entry(event.number)) is None:
+        return
+    tracker.accepted = Accepted(event.number, entry.version, version)
     tracker.changed = {
         number: one
         for number, one in tracker.changed.items()

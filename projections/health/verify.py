@@ -121,7 +121,8 @@ def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Find
     for path, what in store.unsound():
         yield Finding("damage", f"snapshots/{path.relative_to(store.folder)}", what)
     for name in sprints:
-        held = workspace.sprint(name).knowledge.snapshots
+        known = workspace.sprint(name).knowledge
+        held = [*known.snapshots, *known.instruments]
         for snapshot, paths in lost_paths(store, held):
             number = f"iteration {snapshot.iteration}, {snapshot.purpose}"
             where = f"{name} snapshot {snapshot.snapshot[:12]} ({number})"

@@ -3,7 +3,7 @@
 import os
 import stat
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from errno import ENOENT
 from pathlib import Path
@@ -61,6 +61,7 @@ def take(
     without: Iterable[Path] = (),
     own: frozenset[str] = frozenset(),
     last: str = "",
+    only: Callable[[str], bool] | None = None,
 ) -> TakenSnapshot:
     """Take a snapshot of the files below a root; the lock must be held.
 
@@ -69,7 +70,8 @@ def take(
 
     `also` contains paths that are included regardless of their size, `marked` paths whose
     state is recorded although they are included, `without` ignored folders, and `own` paths
-    below the root that are ignored unless they are in `also`.
+    below the root that are ignored unless they are in `also`. With `only`, the snapshot
+    contains only the paths for which it returns true, even if git ignores these files.
     """
     store.make()
     if not last and store.unsound(bytes_max=CHECKED_BYTES_MAX):
@@ -77,16 +79,20 @@ def take(
     ignored, problem = unseen(store.git, root)
     ours = [*without, store.folder]
     wanted = WantedPaths(
-        ignored,
+        ignored if only is None else frozenset(p for p in ignored if p.endswith("/")),
         tuple(limits.patterns),
         frozenset(also),
         frozenset((s.st_dev, s.st_ino) for s in map(_status, ours) if s is not None),
         limits.files_max,
         own,
     )
-    cache = file_stats.cache_of(store.folder, root)
+    cache = file_stats.cache_of(store.folder, root, is_partial=only is not None)
     now_ns = time.time_ns()
     listing = list_tree(root, wanted)
+    if only is not None:
+        files = {path: one for path, one in listing.files.items() if only(path)}
+        left = [one for one in listing.left_out if only(one.path)]
+        listing = Listing(files, {}, left, [], {})
     if problem is not None:
         listing.left_out.append(LeftOut("", problem))
     known = file_stats.load(cache)

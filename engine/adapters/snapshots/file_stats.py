@@ -85,9 +85,10 @@ def load(path: Path) -> Known:
     return Known("", {})
 
 
-def cache_of(folder: Path, root: Path) -> Path:
+def cache_of(folder: Path, root: Path, *, is_partial: bool = False) -> Path:
     """Return the path of the cache for a root, in a store's folder."""
-    return folder / f"known-{sha256(os.fsencode(root)).hexdigest()[:16]}"
+    kind = "known-part" if is_partial else "known"
+    return folder / f"{kind}-{sha256(os.fsencode(root)).hexdigest()[:16]}"
 
 
 def settled(one: Stat, now_ns: int, *, is_local: bool) -> Stat:

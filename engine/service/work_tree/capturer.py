@@ -20,6 +20,7 @@ from ...sprint.iterations.follow_up import loop_rules
 from ...sprint.iterations.snapshots import has_snapshot, was_not_measured
 from ...sprint.state.sprint import Sprint
 from ..port import Envelope, Outcome, Service
+from .instruments import save_instruments, with_instruments
 from .kept_reports import keep_reports
 from .snapshot import kept_files, with_snapshot
 from .start_files import ListedFiles
@@ -60,18 +61,22 @@ def measure_by_rules(
     If a measurement is repeated after a failure, the files are saved again because they may
     have changed.
     """
+    changed = save_instruments(workspace, sprint_id, capturer.commands, envelope=envelope)
     command = _measured(workspace, sprint_id, number, capturer, interruptible)
+    decide = with_instruments(command, changed)
+    if changed is not None and isinstance(command, measurement.MeasureIteration):
+        capturer.notes += (f"iteration {number} changed its measure: {changed.words}",)
     sprint, not_kept = workspace.sprint(sprint_id), None
     is_kept = has_snapshot(sprint, number) and not was_not_measured(sprint, number)
     if loop_rules(sprint).keeps_files and not is_kept:
         try:
             with kept_files(workspace, sprint_id) as (taken, event_for):
-                kept = with_snapshot(command, event_for)
+                kept = with_snapshot(decide, event_for)
                 outcome = workspace.handle_with(sprint_id, kept, **envelope)
             return MeasuredByRule(command, outcome, capturer.notes, taken)
         except (SprintlogError, OSError) as error:
             not_kept = str(error)
-    outcome = workspace.handle_with(sprint_id, command, **envelope)
+    outcome = workspace.handle_with(sprint_id, decide, **envelope)
     return MeasuredByRule(command, outcome, capturer.notes, not_kept=not_kept)
 
 
@@ -126,6 +131,7 @@ class Capturer:
             environment=environment_of(environment, extra=pass_on, SPRINT_ID=sprint_id),
         )
         self._masks = masks
+        self.commands = (*order.runs, *order.builds)
         self.notes: tuple[str, ...] = ()
         """Notes on the measurement for the user."""
 

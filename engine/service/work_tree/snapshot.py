@@ -15,7 +15,7 @@ from ...adapters.snapshots.capture import Limits, TakenSnapshot, take
 from ...adapters.snapshots.entries import LeftOut, Snapshot
 from ...adapters.snapshots.plan import is_in, meant
 from ...adapters.snapshots.store import FILES, Pair, Store, changes_between
-from ...command import Command, decided
+from ...command import decided
 from ...errors import InvalidInputError, SprintlogError
 from ...log.event import Event
 from ...sprint.events import (
@@ -84,7 +84,7 @@ def take_and_record(
         return outcome, taken
 
 
-def with_snapshot(command: Command, event_for: Callable[[Sprint], SnapshotTaken]) -> Decide:
+def with_snapshot(command: Decide, event_for: Callable[[Sprint], SnapshotTaken]) -> Decide:
     """Return a decision that appends a snapshot to a command's events, if there are any."""
 
     def decide(sprint: Sprint, at: str) -> list[Event]:
@@ -109,18 +109,19 @@ def kept_files(
     limits: Limits | None = None,
     at: str | None = None,
     last: str = "",
+    only: Callable[[str], bool] | None = None,
 ) -> Iterator[tuple[TakenSnapshot, Callable[[Sprint], SnapshotTaken]]]:
     """Yield a snapshot and a function that returns its event, to be recorded in the block.
 
-    A snapshot that is not recorded by the end of the block is deleted. For `last`, see
-    `take`.
+    A snapshot that is not recorded by the end of the block is deleted. For `last` and
+    `only`, see `take`.
     """
     # Read first, so that invalid settings are refused before anything is done.
     store = store_of(workspace)
     is_shared = workspace.setting("snapshot.remote") is not None
     with store.lock():
         workspace.finish_restores(workspace.sprint(sprint_id))
-        taken = take_tree(workspace, store, limits=limits, at=at, last=last)
+        taken = take_tree(workspace, store, limits=limits, at=at, last=last, only=only)
 
         def event_for(sprint: Sprint) -> SnapshotTaken:
             number = sprint.plan.iteration
@@ -131,8 +132,7 @@ def kept_files(
             yield taken, event_for
         finally:
             sprint = workspace.sprint(sprint_id)
-            held = sprint.knowledge.snapshots
-            is_recorded = any(one.snapshot == taken.commit for one in held)
+            is_recorded = taken.commit in snapshots.named_snapshots(sprint)
             if taken.commit and not is_recorded:
                 store.drop([taken.commit])
     if is_recorded and is_shared:
@@ -148,6 +148,7 @@ def take_tree(
     marked: Iterable[str] = (),
     at: str | None = None,
     last: str = "",
+    only: Callable[[str], bool] | None = None,
 ) -> TakenSnapshot:
     """Take a snapshot of the work tree unless it equals `last`; requires the lock."""
     moment = parse(workspace.now() if at is None else at)
@@ -161,6 +162,7 @@ def take_tree(
         without=[workspace.location.folder],
         own=kept_out(workspace) | for_people(workspace),
         last=last,
+        only=only,
     )
 
 
@@ -336,9 +338,9 @@ def prune(
             return outcome, 0
         before = store.bytes_used()
         known = {
-            held.snapshot
+            snapshot
             for name in workspace.sprints()
-            for held in workspace.sprint(name).knowledge.snapshots
+            for snapshot in snapshots.named_snapshots(workspace.sprint(name))
         }
         store.hold(known)
         forget(workspace, store, {*pruned(outcome)} - known)

@@ -11,7 +11,7 @@ from ...adapters.git.untrusted import borrowed
 from ...adapters.snapshots.capture import Limits
 from ...adapters.snapshots.entries import Listing
 from ...adapters.snapshots.listing import SPECIAL, WantedPaths, list_tree, unseen
-from ...command import Command, decided
+from ...command import decided
 from ...errors import SprintlogError
 from ...sprint.events import OF_MOMENT, IterationStarted, SnapshotTaken
 from ...sprint.iterations.snapshots import TakeSnapshot, files_now
@@ -72,7 +72,7 @@ def _content_of(workspace: Service, sprint_id: str, held: HeldSnapshot) -> str:
     return ""
 
 
-def begun_with(command: Command, files: str | None) -> Decide:
+def begun_with(command: Decide, files: str | None) -> Decide:
     """Return a decision that records the start snapshot in a command's iteration."""
     return lambda sprint, at: [
         replace(event, before=files) if isinstance(event, IterationStarted) else event

@@ -17,6 +17,7 @@ LEFT_SHOWN_MAX = 3
 OF_ITERATION = "iteration"
 OF_MOMENT = "moment"
 BEFORE_RESTORE = "before-restore"
+OF_INSTRUMENTS = "instruments"
 
 
 class FileLeft(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -71,7 +72,7 @@ class SnapshotTaken(AboutSnapshot, frozen=True):
     purpose: str = OF_ITERATION
     """`iteration` (the end of an iteration); `moment` if the iteration already has a
     snapshot of its end; `before-restore` for the files that a restore is about to
-    replace."""
+    replace; `instruments` for only the files that decide on measurements."""
     worktree: str = ""
     """The name of the linked Git work tree; empty for the main work tree."""
     left_out: tuple[FileLeft, ...] = ()

@@ -226,13 +226,21 @@ class AcceptInstruments(Command, frozen=True):
         check_exists(sprint)
         _check_reason(self.reason)
         tracker, given = sprint.knowledge.tracker, self.accepted
-        if tracker.entry(self.number) is None or given is None:
+        entry, accepted = tracker.entry(self.number), tracker.accepted
+        if entry is None or given is None:
             raise NotFoundError(
                 f"cannot accept iteration {self.number}: it has no measurement",
                 hint="run `sprintlog list` to see the measured iterations",
                 iteration=self.number,
             )
-        return [] if tracker.accepted == self.number else [given]
+        if sprint.knowledge.instruments_at(entry.version) is None:
+            raise RefusedError(
+                f"cannot accept iteration {self.number}: its tests were not saved",
+                hint="measure an iteration with this version of sprintlog first",
+                iteration=self.number,
+                command="accept",
+            )
+        return [] if accepted and accepted.measured_at == entry.version else [given]
 
 
 class ReplaceBaseline(Command, frozen=True):

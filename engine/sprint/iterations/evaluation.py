@@ -7,6 +7,7 @@ from ...judging import events as f
 from ...judging import recommend
 from ...judging.evaluation import Fetch, Judge, Judgement, Scored, acceptance, retraction
 from ...judging.exact import HOW_TO_MEASURE, rounded
+from ...judging.loop_rules import ROLLBACK, WARN
 from ...judging.metrics import Figures, figures
 from ...judging.select import Selection, chosen_by_a_person, describe, select
 from ...judging.tracker import BASELINE_NUMBER, UNKEPT
@@ -157,6 +158,12 @@ class Judged(LoopHistory):
 
     def advice(self, number: int) -> recommend.Recommendation:
         """Return the recommended step after a measured iteration."""
+        changed, on_tamper = self.tracker.changed.get(number), self.rules.loop.on_tamper
+        if changed is not None and on_tamper != WARN:
+            return recommend.recommend_tampered(
+                *(number, on_tamper, changed.words),
+                target=self._last_clean(number) if on_tamper == ROLLBACK else None,
+            )
         judged, best = self._judge.judge(number), self.best_in_force()
         advice = recommend.recommend(
             judged,
@@ -193,20 +200,26 @@ class Judged(LoopHistory):
         on_path = measurement.measured_on_path(self.sprint)
         return [number for number in on_path if number not in left_out]
 
+    def _last_clean(self, number: int) -> int | None:
+        """Return the last iteration before another one that a rollback may go back to."""
+        first = None if self.tracker.baseline is None else BASELINE_NUMBER
+        return max((n for n in self._fit_on_path() if n < number), default=first)
+
     def _target(self, number: int) -> int | None:
         """Return the rollback target for an iteration, or None."""
         on_path = self._fit_on_path()
         best, rules = self.best_in_force(), self.rules
         tracker = self.tracker
         known = (tracker.baseline_version, len(tracker.baselines), len(tracker.retracted))
-        by = (best and best.number, rules, known)
-        return recommend.rollback_target(
+        by = (best and best.number, rules, known, tracker.accepted, len(tracker.changed))
+        found = recommend.rollback_target(
             (self._judge.judge(n) for n in reversed(on_path) if n <= number),
             best,
             rules,
             verified=lambda highest: self._verified(on_path, highest),
             known=self._targets.on(on_path, by=by),
         )
+        return self._last_clean(found) if found in tracker.changed else found
 
     def _verified(self, on_path: list[int], highest: int) -> Iterator[Judgement]:
         """Yield the verified iterations on the path up to a number, newest first."""

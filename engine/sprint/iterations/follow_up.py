@@ -59,7 +59,9 @@ def is_answered(tracker: Tracker) -> bool:
     """Return whether nothing relevant was recorded after the last recommendation."""
     newest = next(tracker.newest_first(), None)
     rules = tracker.rules[-1][0] if tracker.rules else 0
-    known = (newest.version if newest is not None else 0, tracker.failed_at, rules)
+    accepted = tracker.accepted.version if tracker.accepted is not None else 0
+    measured = newest.version if newest is not None else 0
+    known = (measured, tracker.failed_at, rules, accepted)
     return tracker.recommended_at > max(known)
 
 
@@ -150,12 +152,14 @@ def _follow(sprint: Sprint, rules: LoopRules) -> Due | None:
         return Due(Do.ASK, advice.number, why=_why(advice), hint=_GO_ON)
     unmeasured = sprint.knowledge.tracker.unmeasured
     is_first = advice.cause == advised.UNMEASURED and unmeasured <= UNMEASURED_MAX
-    if rules.on_regression == advised.CONTINUE or (is_first and not _is_over(sprint.plan)):
+    is_tampered = advice.cause == advised.TAMPERED
+    policy = rules.on_tamper if is_tampered else rules.on_regression
+    if policy == advised.CONTINUE or (is_first and not _is_over(sprint.plan)):
         return None
     if _went_back(sprint):
         # The person who undid that rollback wants to keep the work.
         return None
-    if rules.on_regression == advised.ROLLBACK:
+    if policy == advised.ROLLBACK:
         return _roll_back(sprint, advice, rules)
     return Due(Do.STOP, advice.number, advice.target, _why(advice), _ways(sprint, advice))
 

@@ -159,7 +159,7 @@ def named_snapshots(sprint: Sprint) -> set[str]:
     """Return the ids of all snapshots that a sprint references."""
     knowledge = sprint.knowledge
     restores = [r.event for r in (*knowledge.restoring, *knowledge.restored)]
-    held = {held.snapshot for held in knowledge.snapshots}
+    held = {x.snapshot for x in (*knowledge.snapshots, *knowledge.instruments)}
     return held | {s for e in restores for s in (e.snapshot, e.before, e.since)} - {""}
 
 
@@ -334,12 +334,17 @@ def protected(knowledge: Knowledge, target: int | None = None) -> set[str]:
 
 def _record_taken(knowledge: Knowledge, event: f.SnapshotTaken, version: int) -> None:
     note_tree(knowledge, event.work_tree, event.worktree)
-    knowledge.snapshots.append(
-        HeldSnapshot(
-            *(event.snapshot, event.iteration, version, event.purpose),
-            *(event.worktree, event.work_tree),
-        )
+    held = HeldSnapshot(
+        *(event.snapshot, event.iteration, version, event.purpose),
+        *(event.worktree, event.work_tree),
     )
+    if event.purpose != f.OF_INSTRUMENTS:
+        knowledge.snapshots.append(held)
+        return
+    tracker = knowledge.tracker
+    is_first = not knowledge.instruments and tracker.is_empty and tracker.failed is None
+    knowledge.is_guarded |= is_first
+    knowledge.instruments.append(held)
 
 
 def _record_started(knowledge: Knowledge, event: f.RestoreStarted, version: int) -> None:
@@ -358,7 +363,7 @@ def _record_rewritten(
     knowledge: Knowledge, event: f.SnapshotRewritten, version: int
 ) -> None:
     old, new = event.snapshot, event.into
-    for held in knowledge.snapshots:
+    for held in (*knowledge.snapshots, *knowledge.instruments):
         if held.snapshot == old:
             held.snapshot = new
     for restore in (*knowledge.restoring, *knowledge.restored):

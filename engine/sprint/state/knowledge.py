@@ -229,6 +229,10 @@ class Knowledge(msgspec.Struct):
     """The measurements and descriptions of iterations."""
     snapshots: list[HeldSnapshot] = []
     """Every snapshot that was taken and not pruned, in order."""
+    instruments: list[HeldSnapshot] = []
+    """The snapshots of the files that decide on measurements, in order."""
+    is_guarded: bool = False
+    """Whether the first of them preceded the first measurement."""
     restoring: list[Restore] = []
     """The restores that have started but not ended."""
     restored: list[Restore] = []
@@ -253,6 +257,16 @@ class Knowledge(msgspec.Struct):
         """Return the work tree in which an iteration started."""
         tree, own = self.elsewhere.get(iteration, self.first_tree), self.own_tree
         return own if tree in (None, own.work_tree) else OwnTree(tree)
+
+    def instruments_at(self, version: int) -> HeldSnapshot | None:
+        """Return the instruments at a version, or None."""
+        return next((x for x in self.instruments[::-1] if x.version <= version), None)
+
+    @property
+    def accepted_instruments(self) -> HeldSnapshot | None:
+        """Return the accepted instruments; None if there were none at first."""
+        accepted, first = self.tracker.accepted, self.instruments[: self.is_guarded]
+        return self.instruments_at(accepted.measured_at) if accepted else (*first, None)[0]
 
     @property
     def iterations(self) -> list[tuple[int, int]]:
@@ -345,9 +359,8 @@ def record_ended(knowledge: Knowledge, event: f.RunEnded, version: int) -> None:
         loops.ended, loops.ended_version = event, version
 
 
-# The starts of iterations, mostly in two bytes each, so that a state remains small. The
-# last start is stored in full at the end. Before it are the steps back to earlier starts,
-# newest last: the number of versions between two starts, or 0 after a start stored in full.
+# The starts of iterations, mostly in two bytes each. The last start is stored in full at
+# the end, after the steps back to earlier starts: versions, or 0 after a start in full.
 _START = Struct("<qQ")
 _STEP = Struct("<H")
 _STEP_MAX = 2**16 - 1

@@ -1,0 +1,119 @@
+"""The files that decide on measurements: saved, and compared with the accepted ones."""
+
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+
+from msgspec.structs import replace
+
+from ...adapters.snapshots.capture import Limits
+from ...adapters.snapshots.entries import TreeEntry
+from ...adapters.snapshots.listing import matcher
+from ...adapters.snapshots.store import Store
+from ...command import decided
+from ...errors import SprintlogError
+from ...judging.events import IterationMeasured, MeasurementChanged
+from ...judging.instruments import compare, is_instrument, scripts_in, words_in
+from ...log.event import Event
+from ...sprint.events.snapshots import OF_INSTRUMENTS, SnapshotTaken
+from ...sprint.iterations.snapshots import TakeSnapshot
+from ...sprint.state.knowledge import HeldSnapshot
+from ...sprint.state.sprint import Sprint
+from ..port import Decide, Envelope, Service, mention
+from .snapshot import MEBIBYTE, NAMED_MAX, kept_files, shown, store_of
+
+SETTING = "measure.instruments"
+LIMITS = Limits(file_bytes_max=4 * MEBIBYTE, read_bytes_max=64 * MEBIBYTE)
+
+
+def save_instruments(
+    workspace: Service,
+    sprint_id: str,
+    commands: Iterable[str],
+    *,
+    envelope: Envelope,
+    is_late: Callable[[], bool] = bool,
+) -> MeasurementChanged | None:
+    """Save the files that decide on a measurement by these commands, if they changed.
+
+    Return how they differ from the accepted files, without the iteration's number; None if
+    they do not. Nothing is saved if `is_late`, which is called after the files are read,
+    returns true. If no file is accepted, a failure is only a warning.
+    """
+    commands = tuple(commands)
+    scripts, own = scripts_in(commands), matcher(workspace.setting(SETTING) or ())
+
+    def is_wanted(path: str) -> bool:
+        is_own = own is not None and own.fullmatch(path) is not None
+        return is_own or is_instrument(path, scripts)
+
+    known = workspace.sprint(sprint_id).knowledge
+    accepted, last = known.accepted_instruments, known.instruments[-1:]
+    store = store_of(workspace)
+    try:
+        tree = store.tree_of(last[0].snapshot) if last else ""
+        held = kept_files(workspace, sprint_id, limits=LIMITS, last=tree, only=is_wanted)
+        with held as (taken, event_for):
+            if is_late() or not (last or taken.files):
+                return None
+            if taken.tree != tree:
+                _record(workspace, sprint_id, event_for, envelope)
+        if accepted is None:
+            return None
+        now = taken.commit if taken.tree != tree else last[0].snapshot
+        return _compared(store, accepted, now, words_in(commands))
+    except (SprintlogError, OSError) as error:
+        if accepted is not None:
+            return MeasurementChanged(0, accepted.iteration, "", problem=str(error))
+        mention(workspace, f"the tests are not compared later: {error}")
+        return None
+
+
+def with_instruments(decide: Decide, changed: MeasurementChanged | None) -> Decide:
+    """Return a decision that also records how a measured iteration changed its measure."""
+
+    def decide_both(sprint: Sprint, at: str) -> list[Event]:
+        found: list[Event] = []
+        for event in decided(decide, sprint, at):
+            if isinstance(event, IterationMeasured) and changed is not None:
+                found.append(replace(changed, number=event.number))
+            found.append(event)
+        return found
+
+    return decide if changed is None else decide_both
+
+
+def _record(
+    workspace: Service,
+    sprint_id: str,
+    event_for: Callable[[Sprint], SnapshotTaken],
+    envelope: Envelope,
+) -> None:
+    def decide(sprint: Sprint, at: str) -> list[Event]:
+        taken = replace(event_for(sprint), purpose=OF_INSTRUMENTS)
+        return TakeSnapshot(taken).decide(sprint, at)
+
+    workspace.handle_with(sprint_id, decide, without={"refuse_edits"}, **envelope)
+
+
+def _compared(
+    store: Store, accepted: HeldSnapshot, now: str, words: frozenset[str]
+) -> MeasurementChanged | None:
+    """Return the differences between two snapshots of instruments, or None."""
+    old, new = store.read(accepted.snapshot).files, store.read(now).files
+    differ = sorted(p for p in old.keys() | new.keys() if _of(old, p) != _of(new, p))
+    with store.blobs() as blob:
+        before, after = (
+            {path: blob(side[path].oid) for path in differ if path in side}
+            for side in (old, new)
+        )
+    found = compare(before, after, words)
+    if not found:
+        return None
+    lines = "".join(f"{shown(path)} {entry.oid}\n" for path, entry in sorted(new.items()))
+    files = tuple(replace(one, path=shown(one.path)) for one in found[:NAMED_MAX])
+    digest = sha256(lines.encode()).hexdigest()
+    return MeasurementChanged(0, accepted.iteration, digest, files, len(found))
+
+
+def _of(files: dict[str, TreeEntry], path: str) -> tuple[str, bool] | None:
+    return (files[path].oid, files[path].is_link) if path in files else None
