@@ -73,7 +73,10 @@ def test_the_loop_is_recorded(
         (2, "did 2"),
         (3, "did 3"),
     ]
-    assert len(events("snapshot-taken")) == 1 + 3
+    purposes = [e["data"].get("purpose", "iteration") for e in events("snapshot-taken")]
+    assert sorted(purposes) == ["instruments", *["iteration"] * 3, "moment"] or (
+        sorted(purposes) == ["instruments", *["iteration"] * (1 + 3)]
+    )
     sprintlog("rollback", "best", "--yes")
     assert (tmp_path / "count").read_text() == "2\n"
     assert not (tmp_path / "DONE").exists()

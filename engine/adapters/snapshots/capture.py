@@ -93,6 +93,7 @@ def take(
         files = {path: one for path, one in listing.files.items() if only(path)}
         left = [one for one in listing.left_out if only(one.path)]
         listing = Listing(files, {}, left, [], {})
+        wanted = wanted._replace(unseen=frozenset())
     if problem is not None:
         listing.left_out.append(LeftOut("", problem))
     known = file_stats.load(cache)

@@ -4,7 +4,7 @@ Custom metrics are the metrics that the current rules declare.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from msgspec import field
@@ -279,18 +279,21 @@ def current_iteration(sprint: Sprint) -> int | None:
 def previous_of(knowledge: Knowledge, began: int) -> int | None:
     """Return the last iteration measured before another iteration started.
 
-    If there is none on the path, return the baseline, or None if there is no baseline.
+    Iterations that changed their measure are skipped. If there is none on the path, return
+    the baseline, or None if there is no baseline.
     """
-    last = last_measured(knowledge, began)
+    last = last_measured(knowledge, began, without=knowledge.tracker.changed)
     if last is None and knowledge.tracker.baseline is not None:
         return BASELINE_NUMBER
     return last
 
 
-def last_measured(knowledge: Knowledge, version: int) -> int | None:
+def last_measured(
+    knowledge: Knowledge, version: int, *, without: Container[int] = ()
+) -> int | None:
     """Return the last measured iteration on the path to a version, or None."""
     stretches = effective_ranges(knowledge.rollbacks, version)
-    entries = knowledge.tracker.newest_first()
+    entries = (e for e in knowledge.tracker.newest_first() if e.number not in without)
     return next((e.number for e in entries if is_effective(stretches, e.version)), None)
 
 

@@ -68,7 +68,7 @@ JUNIT = """\
 
     class AppTest {
         @Test
-        void adds() {
+        public int adds() {
             assertEquals(3, App.add(1, 2));
         }
     }
@@ -77,7 +77,7 @@ PHP = """\
     <?php
     class AppTest extends TestCase
     {
-        public function testAdds(): void
+        public function testAdds(): int
         {
             $this->assertSame(3, add(1, 2));
         }
@@ -156,7 +156,7 @@ CLEAN = {
         U,
         "    @Test",
         "    @Test\n"
-        "        void zero() {\n"
+        "        public int zero() {\n"
         "            assertEquals(0, App.add(0, 0));\n"
         "        }\n\n"
         "        @Test",

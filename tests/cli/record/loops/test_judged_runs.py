@@ -187,8 +187,9 @@ def test_a_repair_is_an_iteration(folder: Path, run: Run, done: Run) -> None:
     started = done("log", "--type", "iteration-started", "--json").lines
     assert [e["data"].get("phase") for e in started] == ["a", "b", "b", "c"]
     assert [number for number, _, _ in advised(done)] == [1, 2, 3, 4]
-    held = done("log", "--type", "snapshot-taken", "--json").lines
-    assert [e["data"]["iteration"] for e in held] == [0, 1, 2, 3, 4]
+    held = [e["data"] for e in done("log", "--type", "snapshot-taken", "--json").lines]
+    whole = [one for one in held if one.get("purpose") != "instruments"]
+    assert [one["iteration"] for one in whole] == [0, 1, 2, 3, 4]
     assert types(done).count("gate-repaired") == 1
 
 
