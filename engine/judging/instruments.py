@@ -11,6 +11,7 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from configparser import ConfigParser, Error
+from functools import partial
 from typing import Any
 
 from .parts import ChangedInstrument
@@ -31,16 +32,15 @@ _WHOLE = re.compile(
 _SNAPSHOT = re.compile(r"(?:.*/)?__snapshots__/.*|.*\.(?:snap|golden|ambr)")
 """Expected results that test runners write; only changes of existing lines count."""
 _TESTING = re.compile(r"test|spec|check|cover|^(?:pre|post)", re.IGNORECASE)
-_TABLES = re.compile(
-    r"tool\.(?:pytest|coverage|tox|hatch\.envs|poe|pdm\.scripts|taskipy)|test$"
-    r"|project\.entry-points\.pytest|profile\.test|lib\.(?:test|doctest|harness)|bin$"
+_SETTINGS = re.compile(
+    r"tool\.(?:pytest|coverage|tox|hatch\.envs|poe|taskipy)|project\.entry-points\.pytest"
+    r"|profile\.test|lib\.(?:test|doctest|harness)|tool:pytest|pytest|coverage:|testenv|tox"
+    r"|unittest|jest|vitest|mocha|ava|c8|nyc|tap|hooks|(?:test|bin)(?:\.|$)"
 )
-_SECTIONS = re.compile(r"tool:pytest|pytest|coverage:|testenv|tox|unittest|aliases")
 _BLOCK = re.compile(
-    r"\s*(?:tasks\.(?:named|withType)\W.*[tT]est|tasks\.\w*[tT]est|\w*[tT]est\b|tests?\s*:"
-    r"|jacoco|kover|withType\W*Test|<plugin>)"
+    r"\s*(?:tasks\..*[tT]est|\w*[tT]est\b|tests?\s*:|jacoco|kover|withType\W*Test|<plugin>"
+    r"|.*(?:skipTests|skipITs|maven\.test|testFailure))"
 )
-_RUNNERS = re.compile(r"surefire|failsafe|jacoco|skipTests|skipITs|maven\.test|testFailure")
 _SCRIPT = re.compile(r".*\.(?:(?:ba|z|fi)?sh|py|[cm]?[jt]s|rb|pl|php|lua|ps1|awk|exs?)")
 _INTERPRETER = re.compile(
     r"(?:ba|z|da|k)?sh|python[\d.]*|node|deno|bun|ruby|perl|php|source|\."
@@ -74,7 +74,7 @@ def is_instrument(path: str, scripts: Collection[str] = ()) -> bool:
     """Return whether a file decides on measurements."""
     if _WHOLE.fullmatch(path) or _SNAPSHOT.fullmatch(path) or path in scripts:
         return True
-    return _reader_of(path) is not None or has_tests(path)
+    return _read_by(path) is not None or has_tests(path)
 
 
 def compare(
@@ -101,7 +101,7 @@ def compare(
             old += _lines_of(path, pair[0])
             new += _lines_of(path, pair[1])
             names[path] = frozenset()
-        elif (reader := _reader_of(path)) is not None and not is_large:
+        elif (reader := _read_by(path)) is not None and not is_large:
             a, b = (reader(text, words) for text in pair)
             counts[path]["keys"] = sum(a.get(n) != b.get(n) for n in a.keys() | b.keys())
         elif has_tests(path) and not _WHOLE.fullmatch(path) and not is_large:
@@ -198,106 +198,78 @@ def _count_lines(count: Counter[str], old: Counter[str], new: Counter[str]) -> N
     count["assertions"] += max(found(old, ASSERTION) - found(new, ASSERTION), 0)
 
 
-Reader = Callable[[str, Collection[str]], Mapping[str, str]]
-"""A function that returns the settings in a file that concern testing."""
-
-
-def _reader_of(path: str) -> Reader | None:
+def _read_by(path: str) -> Callable[[str, Collection[str]], Mapping[str, str]] | None:
+    """Return the function that returns the settings for tests in a file, if any."""
     folder, name = posixpath.split(path)
     if folder.endswith((".claude", ".gemini", ".codex", ".cursor")):
-        return _hooks if name.endswith(".json") else None
-    if re.fullmatch(r"vite\.config\..*|build\.gradle(?:\.kts)?", name):
+        return partial(_settings, json.loads) if name.endswith(".json") else None
+    if re.fullmatch(r"vite\.config\..*|build\.gradle(?:\.kts)?|pom\.xml", name):
         return _in_blocks
-    return _READERS.get(name)
+    if name in ("Makefile", "makefile", "GNUmakefile", "justfile"):
+        return _in_rules
+    return partial(_settings, _PARSERS[name]) if name in _PARSERS else None
 
 
-def _json(text: str) -> dict[str, Any]:
+def _ini(text: str) -> dict[str, Any]:
+    parser = ConfigParser(interpolation=None, strict=False, allow_no_value=True)
+    parser.read_string(text)
+    return {section: dict(parser.items(section, raw=True)) for section in parser.sections()}
+
+
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("package.json", "composer.json", "deno.json"), json.loads),
+    **dict.fromkeys(("pyproject.toml", "Cargo.toml", "bunfig.toml"), tomllib.loads),
+    **dict.fromkeys(("setup.cfg", "tox.ini"), _ini),
+}
+
+
+def _settings(
+    parse: Callable[[str], Any], text: str, words: Collection[str]
+) -> dict[str, str]:
+    """Return the settings for tests, and the scripts that the words reach."""
     try:
-        found = json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError):
+        flat = dict(_flat(parse(text) if text.strip() else {}, ""))
+    except (ValueError, RecursionError, Error):
         return {"": text}
-    return found if isinstance(found, dict) else {"": text}
+    made = {name[8:]: value for name, value in flat.items() if name[:8] == "scripts."}
+    scripts = {f"scripts.{name}" for name in _reached(made, words)}
+    return {n: x for n, x in flat.items() if n in scripts or _SETTINGS.match(n)}
 
 
-def _package(text: str, words: Collection[str]) -> dict[str, str]:
-    data = _json(text)
-    names = ("jest", "vitest", "mocha", "ava", "c8", "nyc", "tap", "test", "")
-    found = {name: json.dumps(data[name]) for name in names if name in data}
-    scripts = data.get("scripts", data.get("tasks"))
-    scripts = scripts if isinstance(scripts, dict) else {}
-    made = {name: json.dumps(line) for name, line in scripts.items()}
-    return found | {f"script {n}": made[n] for n in _reached(made, words)}
-
-
-def _hooks(text: str, words: Collection[str]) -> dict[str, str]:
-    data = _json(text)
-    return {name: json.dumps(data[name]) for name in ("hooks", "") if name in data}
-
-
-def _toml(text: str, words: Collection[str]) -> dict[str, str]:
-    try:
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return {"": text}
-    return {name: text for name, text in _flat(data, "") if _TABLES.match(name)}
-
-
-def _flat(table: dict[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
-    for name, value in table.items():
+def _flat(part: Any, prefix: str) -> Iterator[tuple[str, str]]:
+    for name, value in part.items() if isinstance(part, dict) else ():
         if isinstance(value, dict) and prefix.count(".") < 4:
             yield from _flat(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", repr(value)
 
 
-def _ini(text: str, words: Collection[str]) -> dict[str, str]:
-    parser = ConfigParser(interpolation=None, strict=False, allow_no_value=True)
-    try:
-        parser.read_string(text)
-    except Error:
-        return {"": text}
-    return {
-        f"{section} {name}": str(value)
-        for section in parser.sections()
-        if _SECTIONS.match(section)
-        for name, value in parser.items(section, raw=True)
-    }
-
-
-def _make(text: str, words: Collection[str]) -> dict[str, str]:
+def _in_rules(text: str, words: Collection[str]) -> dict[str, str]:
     """Return the rules of a makefile that the words reach, and all its variables."""
-    rules: dict[str, str] = {}
-    found: dict[str, str] = {}
+    rules: dict[str, str] = defaultdict(str)
+    others: dict[str, str] = defaultdict(str)
     name = ""
     for line in text.splitlines():
         rule = re.match(r"([\w./%-][^:=#]*?)\s*:(?!=)", line)
-        if rule is not None:
-            name = rule[1]
+        name = rule[1] if rule is not None else name
         if rule is not None or (name and line[:1] in "\t "):
-            rules[name] = rules.get(name, "") + line + "\n"
+            rules[name] += line + "\n"
         elif line.strip() and line[0] != "#":
-            name, key = "", line.split("=")[0].strip()
-            found[key] = found.get(key, "") + line
-    first = next((one for one in rules if one[0] != "."), "")
-    starts = {*words} & rules.keys() or {first}
-    return found | {f"rule {n}": rules[n] for n in _reached(rules, starts)}
+            name = ""
+            others[line.split("=")[0].strip()] += line
+    starts = {*words} & rules.keys() or [*rules][:1]
+    return others | {f"rule {n}": rules[n] for n in _reached(rules, starts)}
 
 
 def _in_blocks(text: str, words: Collection[str]) -> dict[str, str]:
-    """Return the blocks of a build file that concern testing, as a single setting."""
+    """Return the blocks of a build file that concern tests, as a single setting."""
     kept: list[str] = []
     depth = 0
     for line in text.splitlines():
-        if depth or _BLOCK.match(line[:500]) or _RUNNERS.search(line[:500]):
+        if depth or _BLOCK.match(line[:500]):
             kept.append(line.strip())
             opens = line.count("{") + line.count("<plugin>")
             depth = max(depth + opens - line.count("}") - line.count("</plugin>"), 0)
-    return {"": "\n".join(kept)} if kept else {}
-
-
-def _pom(text: str, words: Collection[str]) -> dict[str, str]:
-    plugins = [x.split("</plugin>")[0] for x in text.split("<plugin>")[1:]]
-    kept = [x for x in (*plugins, *text.splitlines()) if _RUNNERS.search(x)]
     return {"": "\n".join(kept)} if kept else {}
 
 
@@ -308,12 +280,3 @@ def _reached(entries: Mapping[str, str], words: Collection[str]) -> list[str]:
         mentioned = set(re.findall(r"[\w:./-]+", entries[name]))
         found += [one for one in entries if one in mentioned and one not in found]
     return found
-
-
-_READERS: dict[str, Reader] = {
-    **dict.fromkeys(("package.json", "composer.json", "deno.json"), _package),
-    **dict.fromkeys(("pyproject.toml", "Cargo.toml", "bunfig.toml"), _toml),
-    **dict.fromkeys(("setup.cfg", "tox.ini"), _ini),
-    **dict.fromkeys(("Makefile", "makefile", "GNUmakefile", "justfile"), _make),
-    "pom.xml": _pom,
-}

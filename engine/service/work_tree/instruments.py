@@ -5,7 +5,6 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from ...adapters.snapshots.capture import Limits
 from ...adapters.snapshots.entries import TreeEntry
 from ...adapters.snapshots.listing import matcher
 from ...adapters.snapshots.store import Store
@@ -22,7 +21,8 @@ from ..port import Decide, Envelope, Service, mention
 from .snapshot import MEBIBYTE, NAMED_MAX, kept_files, shown, store_of
 
 SETTING = "measure.instruments"
-LIMITS = Limits(file_bytes_max=4 * MEBIBYTE, read_bytes_max=64 * MEBIBYTE)
+FILE_BYTES_MAX = 4 * MEBIBYTE
+"""The size above which only the digests of a file are compared."""
 
 
 def save_instruments(
@@ -51,7 +51,7 @@ def save_instruments(
     store = store_of(workspace)
     try:
         tree = store.tree_of(last[0].snapshot) if last else ""
-        held = kept_files(workspace, sprint_id, limits=LIMITS, last=tree, only=is_wanted)
+        held = kept_files(workspace, sprint_id, last=tree, only=is_wanted)
         with held as (taken, event_for):
             if is_late() or not (last or taken.files):
                 return None
@@ -103,7 +103,7 @@ def _compared(
     differ = sorted(p for p in old.keys() | new.keys() if _of(old, p) != _of(new, p))
     with store.blobs() as blob:
         before, after = (
-            {path: blob(side[path].oid) for path in differ if path in side}
+            {path: _text(side[path], blob) for path in differ if path in side}
             for side in (old, new)
         )
     found = compare(before, after, words)
@@ -117,3 +117,7 @@ def _compared(
 
 def _of(files: dict[str, TreeEntry], path: str) -> tuple[str, bool] | None:
     return (files[path].oid, files[path].is_link) if path in files else None
+
+
+def _text(entry: TreeEntry, blob: Callable[[str], bytes]) -> bytes:
+    return blob(entry.oid) if entry.size <= FILE_BYTES_MAX else entry.oid.encode()
