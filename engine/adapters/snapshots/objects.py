@@ -6,11 +6,10 @@ change a user's file unnoticed.
 
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from hashlib import sha1
 from tempfile import TemporaryFile
-from types import MappingProxyType
 from typing import IO
 
 from ..git.command import Git, GitError
@@ -102,16 +101,13 @@ def _answer(stream: IO[bytes]) -> tuple[bytes, bytes]:
 
 
 @contextmanager
-def blobs_of(
-    git: Git, ahead: Iterable[str] = (), known: Mapping[str, bytes] = MappingProxyType({})
-) -> Iterator[Callable[[str], bytes]]:
+def blobs_of(git: Git, ahead: Iterable[str] = ()) -> Iterator[Callable[[str], bytes]]:
     """Yield a function that returns a repository's blobs by id.
 
-    Blobs in `ahead` are read faster if they are requested in that order; blobs in `known`
-    are not read.
+    Blobs in `ahead` are read faster if they are requested in that order.
     """
-    with closing(Objects(git, [oid for oid in ahead if oid not in known])) as objects:
-        yield lambda oid: known[oid] if oid in known else objects.blob(oid)
+    with closing(Objects(git, ahead)) as objects:
+        yield objects.blob
 
 
 def object_id(kind: str, content: bytes) -> str:

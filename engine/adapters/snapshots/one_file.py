@@ -47,16 +47,12 @@ class FileSystem:
             self._syncfs = None
 
     @contextmanager
-    def synced_behind(self, *, is_only: bool) -> Iterator[None]:
-        """While the block runs, sync the data written before it.
-
-        If `is_only` is true, the block does nothing, so no thread is started.
-        """
-        if is_only or self._syncfs is None:
-            self.sync()
+    def synced_behind(self, *, is_idle: bool) -> Iterator[None]:
+        """While the block runs, sync the data written before it, unless `is_idle`."""
+        if is_idle or self._syncfs is None:
             yield
             return
-        # Imported here: few restores have two batches, and few commands restore.
+        # Imported here: few restores are this large, and few commands restore.
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(1) as executor:

@@ -25,8 +25,11 @@ from .objects import DamagedError, object_id
 from .plan import PlacementPlan
 
 TRIES_MAX = 3
-BATCH_FILES, BATCH_BYTES = 10_000, 512 * 1024 * 1024
-"""The maximum number and total size of drafts that are written and synced together."""
+BATCH_FILES, BATCH_BYTES = 100_000, 512 * 1024 * 1024
+"""The maximum number and total size of drafts that exist at the same time. ext4 without a
+journal finds an inode slowly after many others were removed."""
+SYNCED_FILES = 10_000
+"""The number of drafts that are synced while the next ones are written."""
 NOT_A_FOLDER = (errno.ENOTDIR, errno.ELOOP)
 FOLDER_THERE = "a folder with other files is there"
 NO_FOLDER = "its parent is not a folder"
@@ -119,17 +122,16 @@ class _Placer(msgspec.Struct):
         for folder in plan.folders:
             self._guarded(folder, self._make)
         written, paths = 0, sorted(plan.writes, reverse=True)
-        batch, ready = self._next_batch(paths), list[str]()
-        while batch:
-            drafted = [path for path in batch if self._guarded(path, self._prepare)]
-            batch = self._next_batch(paths)
-            # Contents are durable before a name refers to them. In the meantime, the files
-            # of the previous batch get their names.
-            with self.disk.synced_behind(is_only=not (batch or ready)):
-                written += sum(self._guarded(path, self._write) for path in ready)
+        while batch := self._next_batch(paths):
+            drafted: list[str] = []
+            for start in range(0, len(batch), SYNCED_FILES):
+                with self.disk.synced_behind(is_idle=not start):
+                    part = batch[start : start + SYNCED_FILES]
+                    drafted += [path for path in part if self._guarded(path, self._prepare)]
+            # Contents are durable before a name refers to them.
+            self.disk.sync()
             self.files.end_batch()
-            ready = drafted
-        written += sum(self._guarded(path, self._write) for path in ready)
+            written += sum(self._guarded(path, self._write) for path in drafted)
         self._set_modes()
         return PlacedFiles(written, removed, self.kept, self.skipped, self.files.stats)
 
@@ -161,7 +163,7 @@ class _Placer(msgspec.Struct):
         return problem is None
 
     def _next_batch(self, paths: list[str]) -> list[str]:
-        """Remove and return the next paths, up to the number that are synced together."""
+        """Remove and return the next paths, up to the limits of a batch."""
         size = 0
         batch: list[str] = []
         while paths and len(batch) < BATCH_FILES and size < BATCH_BYTES:

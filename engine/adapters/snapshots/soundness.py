@@ -9,7 +9,7 @@ import os
 import random
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from errno import EIO
 from hashlib import sha1
@@ -26,6 +26,11 @@ FIXED = {"config": CONFIG, "HEAD": HEAD}
 """The files with fixed contents, which can be rewritten."""
 _SUM = 20
 _CHUNK = 1 << 20
+_VERSION_2, _IDS = b"\xfftOc\0\0\0\2", 8 + 256 * 4
+"""The first bytes of a pack's index, and the offset of its sorted ids, preceded by their
+number."""
+CHECKED_BYTES_MAX = 64 * 1024
+"""The size up to which a pack is checked, for each requested object that it contains."""
 _REF = re.compile(rb"[0-9a-f]{40}\n")
 
 
@@ -58,6 +63,26 @@ def unsound(folder: Path, *, bytes_max: int | None = None) -> list[Unsound]:
         if what is not None:
             found.append(Unsound(pack, what))
     return found
+
+
+def surely_held(folder: Path, oids: Collection[str]) -> set[str]:
+    """Return the ids of those objects that only intact packs contain.
+
+    A pack's checksum covers its objects, so they need not be read separately. A pack that
+    is large compared with the number of its requested objects is not checked.
+    """
+    wanted = {*map(bytes.fromhex, oids)}
+    held, doubtful = set[bytes](), set[bytes]()
+    for pack in (folder / "objects" / "pack").glob("*.pack"):
+        index = _read(pack.with_suffix(".idx")) or b""
+        start, size = _IDS, int.from_bytes(index[_IDS - 4 : _IDS], "big")
+        ids = {index[at : at + _SUM] for at in range(start, start + size * _SUM, _SUM)}
+        ids &= wanted
+        is_quick = index.startswith(_VERSION_2) and (
+            pack.stat().st_size <= len(ids) * CHECKED_BYTES_MAX
+        )
+        (held if is_quick and _problem_of(pack) is None else doubtful).update(ids)
+    return {one.hex() for one in held - doubtful}
 
 
 def mend(git: Git, aside: Path) -> None:

@@ -5,7 +5,7 @@ import re
 import shutil
 import stat
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
@@ -17,7 +17,7 @@ from ..folders import NAMES, is_sound
 from ..git.command import Git, GitError
 from .entries import GIT_MODES, Snapshot, assemble, decode
 from .objects import DamagedError, Objects, blobs_of
-from .soundness import FIXED, Unsound, mend, unsound
+from .soundness import FIXED, Unsound, mend, surely_held, unsound
 
 FILES, MANIFEST = "files", "manifest"
 """The entries of a commit's tree: the files, and properties that git trees cannot store."""
@@ -32,8 +32,6 @@ _BELOW = f"{FILES}/"
 _ENTRY = re.compile(r"(\d+) \w+ (\w+) +(\S+)\t([^\0]*)\0")
 """The mode, id, size and path in a line of `git ls-tree`."""
 READ_MAX = 4
-KEPT_BYTES_MAX = 128 * 1024 * 1024
-"""The maximum total size of the blobs that are kept in memory."""
 PACKS_MAX = 40
 """The number of packs above which packs are combined."""
 _WAIT = Wait()
@@ -52,7 +50,6 @@ class Store:
         self._wait = wait
         self.git = Git(folder / STORE, environment)
         self._read: dict[str, Snapshot] = {}
-        self._kept: dict[str, bytes] = {}
 
     @property
     def exists(self) -> bool:
@@ -173,22 +170,21 @@ class Store:
         """Return the store's files that have been damaged or changed."""
         return unsound(self.git.folder, bytes_max=bytes_max) if self.exists else []
 
-    def damaged(self, oids: Iterable[str], keep: Collection[str] = ()) -> set[str]:
-        """Read all the given blobs; return the ids of those that are missing or damaged.
+    def damaged(self, oids: Iterable[str], *, reads_all: bool = False) -> set[str]:
+        """Return the ids of those blobs that are missing or damaged.
 
-        Blobs in `keep` remain in memory for `blobs`, up to a limit, until the next call.
+        Unless `reads_all` is true, blobs in intact packs are not read.
         """
-        found, ordered, room = set(), sorted(set(oids)), KEPT_BYTES_MAX
-        self._kept = {}
+        found, wanted = set(), set(oids)
+        if not reads_all:
+            wanted -= surely_held(self.git.folder, wanted)
+        ordered = sorted(wanted)
         with self.blobs(ordered) as blob:
             for oid in ordered:
                 try:
-                    content = blob(oid)
+                    blob(oid)
                 except DamagedError:
                     found.add(oid)
-                else:
-                    if oid in keep and (room := room - len(content)) >= 0:
-                        self._kept[oid] = content
         return found
 
     def mend(self) -> None:
@@ -230,7 +226,7 @@ class Store:
 
         Blobs in `ahead` are read faster if they are requested in that order.
         """
-        return blobs_of(self.git, ahead, self._kept)
+        return blobs_of(self.git, ahead)
 
     def diff(
         self, one: str, other: str, paths: Sequence[str], *, without: Iterable[str] = ()

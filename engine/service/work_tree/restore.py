@@ -204,7 +204,7 @@ def _prepare(
     for is_last in (False, True):
         taken = take_tree(workspace, store, also=meant, marked=marked, at=at)
         made = plan_for(workspace, store, sprint, order, store.read(taken.commit))
-        damaged = store.damaged(needed(made), {e.oid for e in made.writes.values()})
+        damaged = store.damaged(needed(made))
         if not damaged:
             return taken, made
         store.drop([taken.commit])

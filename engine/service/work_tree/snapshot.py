@@ -295,7 +295,7 @@ def lost_paths(
         except SprintlogError as error:
             yield one, error.message
     oids = {entry.oid for each in read.values() for entry in each.files.values()}
-    damaged = store.damaged(oids) if oids else set()
+    damaged = store.damaged(oids, reads_all=True) if oids else set()
     for one in held:
         files = read[one.snapshot].files if one.snapshot in read else {}
         paths = sorted(shown(p) for p, entry in files.items() if entry.oid in damaged)
