@@ -2,15 +2,16 @@
 
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sprintlog.engine.adapters.replace import system_call
-from sprintlog.engine.adapters.snapshots import one_file, placement
+from sprintlog.engine.adapters.snapshots import halves, one_file, placement
 from sprintlog.engine.adapters.snapshots.objects import object_id
-from sprintlog.engine.adapters.snapshots.plan import plan
+from sprintlog.engine.adapters.snapshots.plan import PlacementPlan, plan
 from sprintlog.engine.adapters.snapshots.store import Store
 
 from .trees import picture, put, taken
@@ -99,3 +100,37 @@ def test_a_restore_that_is_killed_at_any_call_loses_nothing(
         assert copies or edited in (None, b"first ch"), number
         shutil.rmtree(store.folder / "kept", ignore_errors=True)
     assert number > 30
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_two_processes_place_the_files_of_a_plan(
+    root: Path, store: Store, monkeypatch: pytest.MonkeyPatch, is_killed: bool
+) -> None:
+    """If the second process is killed, the first one also places its half."""
+    monkeypatch.setattr(halves, "FILES_MIN", 1)
+    monkeypatch.setattr(halves, "may_fork", lambda: True)
+    names = ["one/a", "one/b", "two/a", "two/b\udcff"]
+    for name in names:
+        put(root / name, b"first")
+    wanted, then = store.read(taken(store, root).commit), picture(root)
+    for name in (*names, "new/a"):
+        put(root / name, b"second")
+    made = plan(wanted, store.read(taken(store, root).commit))
+    put(root / names[-1], b"an edit")
+    own, placing = os.getpid(), list[int]()
+
+    def place(part: PlacementPlan, is_new: bool) -> placement.PlacedFiles:
+        with store.blobs() as blob:
+            keep_in = store.folder / "kept"
+            done = placement.place(root, part, blob, keep_in=keep_in, is_new=is_new)
+        placing.append(len(part.writes))
+        if is_killed and os.getpid() != own:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+
+    done = halves.place_halves(made, place, is_new=True)
+    assert placing == ([0, 2, 2] if is_killed else [0, 2])
+    assert picture(root) == then
+    assert (done.written, done.removed, done.skipped) == (4, 1, [])
+    assert is_killed or [kept.path for kept in done.kept] == names[-1:]
+    assert [copy.read_bytes() for copy in (store.folder / "kept").iterdir()] == [b"an edit"]

@@ -13,6 +13,7 @@ from ...adapters.snapshots.branch import make_branch
 from ...adapters.snapshots.capture import TakenSnapshot
 from ...adapters.snapshots.entries import LeftOut, Snapshot
 from ...adapters.snapshots.file_stats import cache_of, load, save_restored
+from ...adapters.snapshots.halves import place_halves
 from ...adapters.snapshots.one_file import check_free, extract
 from ...adapters.snapshots.placement import NO_STATS, PlacedFiles, order_of_writes, place
 from ...adapters.snapshots.plan import PlacementPlan, needed, plan
@@ -298,16 +299,25 @@ def _nothing(lost: SprintlogError) -> PlacementPlan:
 
 
 def _place(
-    workspace: Service, store: Store, made: PlacementPlan, **how: bool
+    workspace: Service,
+    store: Store,
+    made: PlacementPlan,
+    *,
+    is_new: bool = False,
+    **how: bool,
 ) -> PlacedFiles:
     """Apply a plan; store displaced files that have no other copy."""
-    if made.is_empty:
-        return PlacedFiles(0, 0, [], made.skipped, {})
     root, kept = workspace.location.root, store.folder / KEPT
     # A new plan starts from a snapshot that was taken under the same lock.
-    known = load(cache_of(store.folder, root)).files if how.get("is_new") else NO_STATS
-    with store.blobs(order_of_writes(made)) as blob:
-        return place(root, made, blob, keep_in=kept, known=known, **how)
+    known = load(cache_of(store.folder, root)).files if is_new else NO_STATS
+
+    def placed(part: PlacementPlan, is_new: bool) -> PlacedFiles:
+        if part.is_empty:
+            return PlacedFiles(0, 0, [], part.skipped, {})
+        with store.blobs(order_of_writes(part)) as blob:
+            return place(root, part, blob, keep_in=kept, known=known, is_new=is_new, **how)
+
+    return place_halves(made, placed, is_new=is_new)
 
 
 def _finish(
