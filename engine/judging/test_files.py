@@ -22,7 +22,7 @@ _SUPPORT = re.compile(
 )
 """Other files that tests use."""
 _TEST = re.compile(
-    r"(?:async )?def (test\w*)|func (?:\([^)]*\) )?((?:Test|Fuzz|Example)\w*)\("
+    r"(?:async )?def (test\w*)|func (?:\([^)]*\) )?((?:Test(?!Main\()|Fuzz|Example)\w*)\("
     r"|[xf]?(?:it|test|specify|example|scenario)\b(?:\.\w+)*(?:\(.*\))?\s*(?:\(\s*|(?=['\"{])"
     r"|do\b|[`])('[^']*'|\"[^\"]*\"|`[^`]*`)?|(?:public (?:static )?\w+|function) (test\w*)"
 )

@@ -41,15 +41,19 @@ def save_instruments(
     """
     commands = tuple(commands)
     scripts, own = scripts_in(commands), matcher(workspace.setting(SETTING) or ())
+    compared: set[str] = set()
 
     def is_wanted(path: str) -> bool:
         is_own = own is not None and own.fullmatch(path) is not None
-        return is_own or is_instrument(path, scripts)
+        return is_own or path in compared or is_instrument(path, scripts)
 
     known = workspace.sprint(sprint_id).knowledge
     accepted, last = known.accepted_instruments, known.instruments[-1:]
     store = store_of(workspace)
     try:
+        if accepted is not None:
+            # Without a command, a measurement does not name its script.
+            compared.update(store.read(accepted.snapshot).files)
         tree = store.tree_of(last[0].snapshot) if last else ""
         held = kept_files(workspace, sprint_id, last=tree, only=is_wanted)
         with held as (taken, event_for):
