@@ -35,9 +35,7 @@ def command(position: int, head_file: Path | None, out: Path | None, as_json: bo
     """
     signature = None
     with open_workspace() as workspace:
-        head = (
-            proofs.head_of(workspace) if head_file is None else proofs.read_head(head_file)
-        )
+        head = proofs.read_head(head_file) if head_file else proofs.head_of(workspace)
         for problem in proofs.compare(workspace, head):
             raise RefusedError(f"the head does not match the log: {problem}")
         if head_file is not None:

@@ -189,10 +189,8 @@ def findings_of_head(
 def findings_of_git(workspace: Workspace) -> Iterator[Finding]:
     """Yield the commits that contain a head that does not exist in the log."""
     count, wrong = proofs.witnessed(workspace)
-    is_one = count == 1
-    output.note(
-        f"{output.counted(count, 'head')} {'is' if is_one else 'are'} recorded in commits"
-    )
+    verb = "is" if count == 1 else "are"
+    output.note(f"{output.counted(count, 'head')} {verb} recorded in commits")
     for commit, what in wrong:
         yield Finding("damage", f"commit {commit[:12]}", what)
 

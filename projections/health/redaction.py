@@ -299,8 +299,7 @@ def unreached(
         *_of_log(workspace, {event.position for event in events}, needle),
         *_of_other_trees(workspace),
         *_of_repository(workspace, needle),
-        *_of_replicas(workspace),
-        *_of_remote(workspace),
+        *_of_copies(workspace),
     ]
     return found[:SHOWN_MAX]
 
@@ -369,7 +368,7 @@ def _of_repository(workspace: Workspace, needle: places.Needle) -> Iterator[Unre
         yield UnreachedPlace(f"commit {commit[:12]}", why, command)
 
 
-def _of_replicas(workspace: Workspace) -> Iterator[UnreachedPlace]:
+def _of_copies(workspace: Workspace) -> Iterator[UnreachedPlace]:
     log: Any = workspace.log
     tables_of: Callable[[], list[str]] = getattr(log, "tables_of_litestream", list)
     if tables_of():
@@ -378,9 +377,6 @@ def _of_replicas(workspace: Workspace) -> Iterator[UnreachedPlace]:
             "a replica keeps the old text until it is created again",
             f"litestream snapshots {workspace.location.database}",
         )
-
-
-def _of_remote(workspace: Workspace) -> Iterator[UnreachedPlace]:
     if url := workspace.setting("snapshot.remote"):
         yield UnreachedPlace(
             f"snapshots at {url}",

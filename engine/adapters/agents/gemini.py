@@ -90,21 +90,17 @@ def read(message: v.Data) -> out.Items | None:
         tool = v.text(message.get("tool_name"))
         return (v.called(key, tool, given, at=v.word(message, "timestamp")),)
     if kind == "tool_result" and "tool_id" in message:
-        return _returned(message)
+        # A failed command counts as a success; its exit code is only in the text.
+        code = v.exit_code_in(v.text(message.get("output")))
+        ok = message.get("status") == "success" and not code
+        key, at = v.word(message, "tool_id"), v.word(message, "timestamp")
+        return (out.Returned(key, ok, code, at=at),)
     if kind == "error" and "severity" in message:
         is_fatal = message.get("severity") == "error"
         return (out.failed(v.word(message, "message")),) if is_fatal else ()
     if kind == "result" and {"stats", "error", "timestamp"} & message.keys():
         return _result(message) if v.text(message.get("status")) else None
     return None
-
-
-def _returned(message: v.Data) -> out.Items:
-    key, at = v.word(message, "tool_id"), v.word(message, "timestamp")
-    # A failed command counts as a success; its exit code is only in the text.
-    code = v.exit_code_in(v.text(message.get("output")))
-    ok = message.get("status") == "success" and not code
-    return (out.Returned(key, ok, code, at=at),)
 
 
 def _whole(message: v.Data) -> out.Items | None:
