@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from sprintlog.engine.judging.evaluation import Judgement
-from sprintlog.engine.judging.evidence import changed_reason
 from sprintlog.engine.judging.exact import shown
 from sprintlog.engine.judging.loop_rules import CONTINUE, ROLLBACK, STOP, LoopRules
 from sprintlog.engine.judging.recommend import Recommendation
@@ -93,8 +92,8 @@ def standing_lines(judged: Judged, action: Action) -> list[str]:
     if known and one is not None and (unknown := unknown_parts(one.score)):
         lines += wrapped(f"  of each score: {unknown}", indent="  ")
     lines += _turns(judged)
-    if judged.last is not None and (why := changed_reason(judged.tracker, judged.last)):
-        lines += _toned(why, BAD)
+    if (changed := judged.tracker.changed.get(judged.last or 0)) is not None:
+        lines += _toned(changed.advice, BAD)
     if alerts := _alerts(judged):
         lines += _toned(f"alerts: {alerts}", BAD)
     is_repeated = found.advice is not None and found.advice.action == action.do == STOP

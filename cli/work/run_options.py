@@ -10,7 +10,7 @@ from sprintlog.engine.adapters.processes.loop_lock import is_held, lock_of
 from sprintlog.engine.adapters.processes.programs import environment_of
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.judging.loop_rules import LoopRules
-from sprintlog.engine.service.agent_sessions.at_work import is_agents
+from sprintlog.engine.service.agents import is_agents
 from sprintlog.engine.service.driver.agent import RunSettings
 from sprintlog.engine.service.driver.notices import Notices
 from sprintlog.engine.service.driver.runs import check_cost_is_known

@@ -75,10 +75,7 @@ def saved_instruments(
         workspace, sprint_id, commands, envelope={"actor": actor, "observed": True}
     )
     if changed is not None:
-        tell(
-            f"iteration {number} changed its measure: {changed.words}; if this is correct, "
-            f"run `sprintlog iteration accept {number} --reason TEXT`"
-        )
+        tell(changed.advice)
     elif is_first and workspace.sprint(sprint_id).knowledge.is_guarded:
         tell(f"the tests of iteration {number} count as accepted: none were saved before")
     return changed

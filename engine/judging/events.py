@@ -201,6 +201,14 @@ class MeasurementChanged(AboutIteration, frozen=True):
         more = self.files_count - len(files)
         return ", ".join([*files, *([f"{more} more"] if more > 0 else [])])
 
+    @property
+    def advice(self) -> str:
+        """Return how the iteration changed its measure, and how to accept this."""
+        return (
+            f"iteration {self.number} changed its measure: {self.words}; if this is "
+            f"correct, run `sprintlog iteration accept {self.number} --reason TEXT`"
+        )
+
 
 class InstrumentsAccepted(AboutIteration, frozen=True):
     """A person accepted an iteration's tests, configuration and measuring script."""

@@ -4,17 +4,6 @@ from collections.abc import Sequence
 
 from .events import MeasuringRun, Metrics
 from .metrics import Figures, figures, named
-from .tracker import Tracker
-
-
-def changed_reason(tracker: Tracker, number: int) -> str | None:
-    """Return how an iteration changed its measure, and how to accept this; or None."""
-    if (changed := tracker.changed.get(number)) is None:
-        return None
-    return (
-        f"iteration {number} changed its measure: {changed.words}; if this is correct, "
-        f"run `sprintlog iteration accept {number} --reason TEXT`"
-    )
 
 
 def agreement(

@@ -95,7 +95,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     changed: dict[int, f.MeasurementChanged] = {}
     """The iterations whose changes to the measure are not accepted, with a few files."""
     accepted: Accepted | None = None
-    """The last acceptance of an iteration's tests and measure; None by default."""
+    """The last acceptance of an iteration's tests and measure."""
     described: f.IterationDescribed | None = None
     """The last description of an iteration, to detect a repeated command."""
     rules: list[tuple[int, f.RulesSet]] = []

@@ -1,15 +1,21 @@
-"""Limits for agents, which must not influence the judgement of their work."""
+"""Who is an agent, and limits for agents, which must not influence how they are judged."""
+
+import os
 
 from msgspec.structs import replace
 
+from ..adapters.processes.process import ancestors
 from ..errors import RefusedError
 from ..judging import events as judged
 from ..judging.loop_rules import PERSON as BY_PERSON
 from ..log.event import Event
+from ..sessions.work import WITHIN
 from ..sprint import events as f
 from ..sprint.iterations.follow_up import loop_rules
 from ..sprint.state.completion import AGENT, LOOP, PERSON
 from ..sprint.state.sprint import Sprint
+from .agent_sessions.at_work import all_at_work
+from .port import Envelope, Service
 
 FORBIDDEN: dict[type[Event], str] = {
     judged.RulesSet: "set rules",
@@ -25,6 +31,22 @@ FORBIDDEN: dict[type[Event], str] = {
     f.GoalCompleted: "decide on a claim",
 }
 """The effects of the events that only a person may record."""
+
+
+def is_agents(service: Service, envelope: Envelope) -> bool:
+    """Return whether an agent records an action: only a person may judge its work.
+
+    An agent is recognized by its actor, by the environment of `run` and `wrap`, or as an
+    ancestor of this process that is at work in any work tree of the log. `run` checks this
+    when it starts.
+    """
+    if envelope.get("is_loop"):
+        return False
+    if envelope.get("actor", "").startswith("agent:") or os.environ.get(WITHIN):
+        return True
+    others = [(work.process, work.starter) for work in all_at_work(service.location)]
+    agents = {one.pid for pair in others for one in pair if one is not None}
+    return bool(agents) and any(pid in agents for pid, _ in ancestors())
 
 
 def limited(sprint: Sprint, events: list[Event], *, observed: bool) -> list[Event]:

@@ -17,7 +17,7 @@ from ..sprint.iterations.rollback import rollback_to_undo
 from ..sprint.state.completion import AGENT, LOOP, PERSON
 from ..sprint.state.effective_history import effective_ranges, turned_by
 from ..sprint.state.sprint import Sprint
-from .agent_sessions.at_work import is_agents
+from .agents import is_agents
 from .lost_runs import lost_run
 from .port import Envelope, Service
 from .state_file_owner import check_loop

@@ -285,13 +285,11 @@ def note_overlapping(action: Handling[Sprint], events: list[Event]) -> list[Even
 
 def limit_agents(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Refuse the events that only a person may record, and mark an agent's claims."""
-    # Imported here and below: few events concern the judge.
-    from .agent_sessions.at_work import is_agents
+    # Imported here: few events concern the judge.
+    from .agents import is_agents, limited
 
     if not action.state.exists or not is_agents(action.service, action.envelope):
         return events
-    from .agents import limited
-
     return limited(action.state, events, observed=action.envelope.get("observed", False))
 
 

@@ -8,20 +8,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from ... import hashes
-from ...adapters.processes.process import Process, ancestors, is_alive, process
+from ...adapters.processes.process import Process, is_alive, process
 from ...adapters.replace import replace_file
 from ...errors import RefusedError
-from ...sessions.work import WITHIN
 from ..place.location import Location
-
-if TYPE_CHECKING:
-    from ..port import Envelope, Service
 
 FOLDER = "at-work"
 TURN_SECONDS = 15 * 60
@@ -129,26 +124,10 @@ def refuse_while_at_work(location: Location) -> None:
 def others_at_work(location: Location) -> Iterator[AtWork]:
     """Yield the agents in other processes that are working in this work tree."""
     tree = _tree(location.root)
-    yield from (work for work in _others(location) if work.tree == tree)
+    yield from (work for work in all_at_work(location) if work.tree == tree)
 
 
-def is_agents(service: "Service", envelope: "Envelope") -> bool:
-    """Return whether an agent records an action: only a person may judge its work.
-
-    An agent is recognized by its actor, by the environment of `run` and `wrap`, or as an
-    ancestor of this process that is at work in any work tree of the log. `run` checks this
-    when it starts.
-    """
-    if envelope.get("is_loop"):
-        return False
-    if envelope.get("actor", "").startswith("agent:") or os.environ.get(WITHIN):
-        return True
-    others = [(work.process, work.starter) for work in _others(service.location)]
-    agents = {one.pid for pair in others for one in pair if one is not None}
-    return bool(agents) and any(pid in agents for pid, _ in ancestors())
-
-
-def _others(location: Location) -> Iterator[AtWork]:
+def all_at_work(location: Location) -> Iterator[AtWork]:
     """Yield the agents in other processes that are working with this log."""
     folder = location.folder / FOLDER
     # Not by `glob`, whose import takes longer than everything else here.

@@ -112,8 +112,8 @@ def judge_claim(sprint: Sprint, number: int) -> Finding:
 
     tracker = sprint.knowledge.tracker
     rules = tracker.rules_at(sprint.version).loop
-    if (changed := evidence.changed_reason(tracker, number)) is not None:
-        return Finding(REFUSED, changed)
+    if (changed := tracker.changed.get(number)) is not None:
+        return Finding(REFUSED, changed.advice)
     if tracker.failed is not None and tracker.failed.number == number:
         why = f"iteration {number} could not be measured: {tracker.failed.error}"
         return Finding(REFUSED, why, (tracker.failed_at,))
