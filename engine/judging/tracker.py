@@ -376,8 +376,7 @@ def _take_described(tracker: Tracker, event: f.IterationDescribed, version: int)
 
 def _take_recommended(tracker: Tracker, event: f.RecommendationGiven, version: int) -> None:
     tracker.recommended, tracker.recommended_at = event, version
-    if event.cause == PERSON:
-        tracker.unchanged = 0
+    tracker.unchanged *= event.cause != PERSON
 
 
 def _take_selected(tracker: Tracker, event: f.BestSelected, version: int) -> None:

@@ -189,7 +189,7 @@ def check_schema(connection: sqlite3.Connection) -> bool:
             f"the log's tables or triggers differ from those of this sprintlog: {problem}",
             hint="if another version of sprintlog created the log, run `sprintlog store "
             "export` there and `sprintlog store import FILE` here; keep your own "
-            "tables in another database; if the log is damaged, {RESCUE}",
+            f"tables in another database; if the log is damaged, {RESCUE}",
         )
     return bool(version < len(MIGRATIONS))
 
