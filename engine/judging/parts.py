@@ -118,3 +118,12 @@ class Best(msgspec.Struct, frozen=True, array_like=True):
         from fractions import Fraction
 
         return Fraction(self.score)
+
+
+class Accepted(msgspec.Struct, frozen=True, array_like=True):
+    """The acceptance of an iteration's tests and measure."""
+
+    number: int
+    measured_at: int
+    """The version at which the iteration was measured."""
+    version: int

@@ -15,6 +15,7 @@ import msgspec
 from ..judging import events as f
 from ..log.event import Takers
 from .loop_rules import PERSON
+from .parts import Accepted
 from .parts import Best as Best
 
 if TYPE_CHECKING:
@@ -52,15 +53,6 @@ class TrackedIteration(msgspec.Struct, frozen=True):
     """Whether an agent recorded the measurement."""
 
 
-class Accepted(msgspec.Struct, frozen=True, array_like=True):
-    """The acceptance of an iteration's tests and measure."""
-
-    number: int
-    measured_at: int
-    """The version at which the iteration was measured."""
-    version: int
-
-
 class Tracker(msgspec.Struct, omit_defaults=True):
     """The measurements, judgements and selections of a stream."""
 
@@ -94,6 +86,8 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     """The retracted iterations, each with the iteration that it was built on."""
     changed: dict[int, f.MeasurementChanged] = {}
     """The iterations whose changes to the measure are not accepted, with a few files."""
+    changed_at: int = 0
+    """The version of the last of these marks, which directly precedes its measurement."""
     accepted: Accepted | None = None
     """The last acceptance of an iteration's tests and measure."""
     described: f.IterationDescribed | None = None
@@ -260,6 +254,9 @@ def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -
         return
     if tracker.entry(event.number) is not None:
         tracker.drop(event.number, {})
+    if tracker.changed_at != version - 1:
+        # An earlier measurement of the iteration was marked.
+        tracker.changed = {n: x for n, x in tracker.changed.items() if n != event.number}
     now, found = tracker.scored(event.metrics, version, event.score)
     is_incomplete, best = after(tracker.best, event.number, found, version)
     if not (is_reported := f.BY_AGENT in event.origins):
@@ -333,7 +330,7 @@ def _take_retracted(tracker: Tracker, event: f.MeasurementRetracted, version: in
     if entry is None:
         return
     tracker.judge_anew(event, without=event.number)
-    tracker.changed.pop(event.number, None)
+    tracker.changed = {n: x for n, x in tracker.changed.items() if n != event.number}
     tracker.retracted.append((event.number, entry.previous))
     if tracker.last is not None and tracker.last.number == event.number:
         tracker.last, tracker.last_runs = None, ()
@@ -342,6 +339,7 @@ def _take_retracted(tracker: Tracker, event: f.MeasurementRetracted, version: in
 def _take_changed(tracker: Tracker, event: f.MeasurementChanged, version: int) -> None:
     few = msgspec.structs.replace(event, files=event.files[: f.FILES_SHOWN])
     tracker.changed = {**tracker.changed, event.number: few}
+    tracker.changed_at = version
 
 
 def _take_accepted(tracker: Tracker, event: f.InstrumentsAccepted, version: int) -> None:

@@ -195,3 +195,18 @@ def test_further_files_from_the_configuration(tree: Path, run: Run, done: Run) -
     loop(run, f"1) {passes(2)} echo 2 > data/a.json ;; *) ;;")
     changed = events(done, "measurement-changed")[0]
     assert changed["files"] == [{"path": "data/a.json", "lines": 1}]
+
+
+def test_a_repeated_measurement_removes_the_mark(tree: Path, run: Run, done: Run) -> None:
+    """After a retraction, a measurement with the accepted tests is not marked."""
+    done("sprint", "start")
+    done("iteration", "baseline", "--metric", "test_count=2")
+    done("iteration", "start")
+    (tree / "tests" / "test_a.py").write_text(TEST.replace("== 2", "== 3"))
+    done("iteration", "measure", "--metric", "test_count=2")
+    assert CHANGED in done("list").out
+    (tree / "tests" / "test_a.py").write_text(TEST)
+    done("iteration", "retract", "1", "--reason", "wrong tests")
+    done("iteration", "measure", "--metric", "test_count=2")
+    assert CHANGED not in done("list").out
+    assert done("iteration", "best", "--json").json["best"]["iteration"] == 1
