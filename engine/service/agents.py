@@ -1,4 +1,4 @@
-"""Who is an agent, and limits for agents, which must not influence how they are judged."""
+"""The recognition of agents, and the limits that keep them from judging themselves."""
 
 import os
 

@@ -176,7 +176,7 @@ AFTERWARDS: dict[str, Expected] = {
 """The verdict after a person accepted the first iteration and completed the goal."""
 
 OPEN_FINDINGS = {
-    "measure rewrites its own file": "a measurement that changes a file is no evidence "
+    "measure rewrites its own file": "a measurement that changes a file proves nothing "
     "unless git ignores the file, so an honest claim stays unverified"
 }
 """The nights whose verdict still differs from the expected one, with the reason."""
