@@ -179,7 +179,7 @@ def test_the_next_prompt_begins_with_the_refusal() -> None:
     assert told.startswith("# The claim of iteration 1 was refused\n\n")
     assert "reached: All 25 tests pass\n" in told
     assert "1 of 25 tests pass\n" in told
-    assert told.count("the goal is reached") == 1
+    assert "that did not count" not in told
 
 
 @pytest.mark.parametrize("source", ["agent", "loop"])
