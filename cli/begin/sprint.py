@@ -128,8 +128,7 @@ def create(
         location = run.workspace.location
         place: Place | None = place_in(location, sprint_dir, plan)
         if is_loop:
-            # Imported here: it imports the decoders of agent output, which other sprints do
-            # not use.
+            # Imported here: it imports the decoders of agent output.
             from sprintlog.engine.service.wrap import loop_fields
 
             document = loop_fields(run.workspace)

@@ -105,6 +105,15 @@ def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
             setting=key("select"),
             help="At the end, copy the best iteration's files to .aiwg/output/.",
         ),
+        _with_claims(key),
+    )
+    judged = packed(_judging, JudgingOptions._fields, "judged")
+    return lambda function: options(judged(function))
+
+
+def _with_claims(key: Callable[[str], str | None]) -> Callable[[Function], Function]:
+    """Return a decorator that adds the options for claims."""
+    return typed.several(
         typed.option(
             "--review",
             setting=key("review"),
@@ -121,8 +130,6 @@ def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
             "`tests_failed=0 and coverage>=80`; `none` removes it.",
         ),
     )
-    judged = packed(_judging, JudgingOptions._fields, "judged")
-    return lambda function: options(judged(function))
 
 
 def _judging(**given: Any) -> JudgingOptions:

@@ -70,8 +70,8 @@ def take(
 
     `also` contains paths that are included regardless of their size, `marked` paths whose
     state is recorded although they are included, `without` ignored folders, and `own` paths
-    below the root that are ignored unless they are in `also`. With `only`, the snapshot
-    contains only the paths for which it returns true, even if git ignores these files.
+    that are ignored unless they are in `also`. With `only`, only the paths for which it
+    returns true are included, even if git ignores them.
     """
     store.make()
     if not last and store.unsound(bytes_max=CHECKED_BYTES_MAX):
@@ -102,9 +102,8 @@ def take(
     if last and store.unsound(bytes_max=CHECKED_BYTES_MAX):
         store.mend()
         known = file_stats.load(cache)
-    listing.marks.update(
-        (path, mark_of(listing.files[path])) for path in marked if path in listing.files
-    )
+    known_marks = (path for path in marked if path in listing.files)
+    listing.marks.update((path, mark_of(listing.files[path])) for path in known_marks)
     taker = _Taker(store, root, wanted, listing, limits, Quiet(root))
     try:
         made = taker.make(known, at_seconds)

@@ -23,6 +23,7 @@ class People:
         self.trees["main"].nested = ("sub",)
         self.paths = {name: world.folder / path for name, path in TREES.items()}
         self._moves = 0
+        self._number_at_move: int | None = None
 
     def _files(self, name: str) -> Files:
         return files(self.paths[name], nested=self.trees[name].nested)
@@ -104,6 +105,7 @@ class People:
         after = before.with_name(f"{name}-moved-{self._moves}")
         if name == "main":
             before.rename(after)
+            self._number_at_move = self.trees[name].number
             self.paths["sub"] = after / "sub"
             self.paths[name] = after
             git(after, "worktree", "repair")
@@ -122,6 +124,9 @@ class People:
 
     def _copy(self, name: str, chance: Random) -> None:
         if name != "main" or "copy" in self.trees or self._is_busy(name):
+            return
+        if self.trees[name].number == self._number_at_move:
+            # A copy of a moved tree counts as the moved tree if it is used first.
             return
         self.paths["copy"] = self.world.folder / "copy"
         shutil.copytree(self.paths[name], self.paths["copy"], symlinks=True)
