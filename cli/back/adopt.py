@@ -19,9 +19,7 @@ from sprintlog.projections.views import back as views
 from sprintlog.projections.views.events import said_of
 from sprintlog.projections.workspace import Handled
 
-from .. import typed
-from ..context import with_recording
-from ..output import print_answer, print_json, print_text, warn
+from .. import context, output, typed
 from ..record import Recording, recording, refresh_stream, stream_of, summary
 from .agreement import LEAVE, Agreement, agree, asks, with_asking
 from .changes import changed
@@ -31,7 +29,7 @@ from .changes import changed
 @typed.argument("version", type=click.IntRange(1), required=False)
 @typed.flag("--journal", "of_journal", help="Adopt an edit of progress.json.")
 @with_asking
-@with_recording
+@context.with_recording
 def command(version: int | None, of_journal: bool, wanted: Agreement, **given: Any) -> None:
     """Record an edit of PROGRESS.yaml as events: the latest edit, or the edit at VERSION.
 
@@ -117,14 +115,14 @@ def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreemen
     """Show the events and ask for consent; return True if recording must be skipped."""
     if run.options.as_json:
         version = run.workspace.log.version(stream)
-        print_json(views.would_adopt(stream, version, *_adopted(events)))
+        output.print_json(views.would_adopt(stream, version, *_adopted(events)))
         return True
-    print_text(*_would_set(run, events, stream))
+    output.print_text(*_would_set(run, events, stream))
     _warn_of_left(_adopted(events)[1])
     if not events:
-        print_text("nothing to do")
+        output.print_text("nothing to do")
     elif wanted.dry_run:
-        print_text(f"would record {', '.join(map(said_of, events))}; {LEAVE}")
+        output.print_text(f"would record {', '.join(map(said_of, events))}; {LEAVE}")
     else:
         agree(is_asked=True)
     return wanted.dry_run
@@ -157,7 +155,7 @@ def _tell(run: Recording, outcome: Handled[Any], *, undo: str | None) -> None:
         left=left,
     )
     try:
-        print_answer(answer, [summary(outcome)], as_json=run.options.as_json)
+        output.print_answer(answer, [summary(outcome)], as_json=run.options.as_json)
     finally:
         refresh_stream(run.workspace, stream)
     if undo is not None or not outcome.duplicate:
@@ -173,4 +171,4 @@ def _adopted(events: Sequence[Event]) -> tuple[list[str], list[str]]:
 
 def _warn_of_left(left: Sequence[str]) -> None:
     for reason in left:
-        warn(f"not adopted: {reason}")
+        output.warn(f"not adopted: {reason}")

@@ -9,10 +9,8 @@ from sprintlog.engine.sprint.events import Place
 from sprintlog.projections.views import back as views
 from sprintlog.projections.workspace import Workspace
 
-from .. import typed
-from ..context import AT_POINT, open_workspace, with_actor, with_json, with_sprint
+from .. import context, places, typed
 from ..output import print_answer
-from ..places import place_in
 from ..record import check_actor, refresh_stream, summary
 from .agreement import with_dry_run
 
@@ -24,7 +22,7 @@ from .agreement import with_dry_run
     "point",
     required=True,
     metavar="POINT",
-    callback=AT_POINT,
+    callback=context.AT_POINT,
     help="Fork from version:N, position:N, iter:N (its end), start, a time, or '2h ago'.",
 )
 @typed.folder_option(
@@ -33,9 +31,9 @@ from .agreement import with_dry_run
 )
 @typed.option("--reason", metavar="TEXT", help="Why.")
 @with_dry_run
-@with_actor
-@with_sprint
-@with_json
+@context.with_actor
+@context.with_sprint
+@context.with_json
 def command(
     name: str,
     point: str,
@@ -55,7 +53,7 @@ def command(
     Example: sprintlog fork auth-again --from iter:3 --reason 'another approach'
     """
     check_actor(actor)
-    with open_workspace() as workspace:
+    with context.open_workspace() as workspace:
         source = workspace.choose(sprint_id)
         version = workspace.version_at(source, point)
         place = _place(workspace, source, name, sprint_dir)
@@ -84,7 +82,7 @@ def _place(
 ) -> Place | None:
     """Return the place of the fork's state file; raise `RefusedError` if it exists."""
     if sprint_dir is not None:
-        place = place_in(workspace.location, sprint_dir)
+        place = places.place_in(workspace.location, sprint_dir)
     elif (old := workspace.sprint(source).plan.place) is not None:
         file = PurePosixPath(old.path)
         above = file.parent.parent if file.parent.name else file.parent

@@ -6,17 +6,13 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.service.work_tree.own_paths import OUTPUT
+from sprintlog.engine.service.work_tree import own_paths, restore_plan, snapshot
 from sprintlog.engine.service.work_tree.restore import into_branch, into_folder
-from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
-from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
 from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
 from sprintlog.projections.views import back as views
 from sprintlog.projections.views.back import ChangedFiles
 
-from .. import typed
-from ..context import here, with_recording
-from ..output import counted, print_json, print_text
+from .. import context, output, typed
 from ..record import Recording, recording
 from .agreement import Agreement, with_asking
 from .paths import inside, into_output, left_lines
@@ -34,10 +30,10 @@ from .way_back import Step, go_back, show
     "--apply",
     "is_applied",
     help="Copy the files changed since before iteration 1, or PATHs, as the loop's "
-    f"result to a folder in the work tree: --into, or {OUTPUT}/.",
+    f"result to a folder in the work tree: --into, or {own_paths.OUTPUT}/.",
 )
 @with_asking
-@with_recording
+@context.with_recording
 def command(
     of: str,
     paths: tuple[str, ...],
@@ -67,15 +63,15 @@ def command(
         )
     with recording("extract", given) as run:
         workspace, sprint_id = run.workspace, run.sprint_id
-        held = find_snapshot(workspace, workspace.sprint(sprint_id), of)
+        held = snapshot.find_snapshot(workspace, workspace.sprint(sprint_id), of)
         meant = inside(workspace, paths)
         if is_applied:
-            order = RestoreOrder(held.snapshot, held.iteration, meant)
+            order = restore_plan.RestoreOrder(held.snapshot, held.iteration, meant)
             order = into_output(workspace, sprint_id, order, into)
             arguments = {"of": of, "paths": list(paths), "into": order.into}
             go_back(run, Step("extract", arguments, order=order), wanted)
         else:
-            target = Path(os.path.normpath(here() / (into or "")))
+            target = Path(os.path.normpath(context.here() / (into or "")))
             files = _copied(run, held, branch, target, meant, is_dry=wanted.dry_run)
             where = f"{branch} {files.commit or ''}".rstrip() if branch else str(target)
             _tell(run, held, files, where, wanted)
@@ -91,8 +87,8 @@ def _copied(
     is_dry: bool,
 ) -> ChangedFiles:
     """Copy files to a branch or folder; in a dry run, only return the changes."""
-    workspace, store = run.workspace, store_of(run.workspace)
-    order = RestoreOrder(held.snapshot, held.iteration)
+    workspace, store = run.workspace, snapshot.store_of(run.workspace)
+    order = restore_plan.RestoreOrder(held.snapshot, held.iteration)
     if branch:
         commit, made = into_branch(workspace, store, held, branch, is_dry=is_dry)
         return views.changed_files(made, order=order, branch=branch, commit=commit)
@@ -109,7 +105,7 @@ def _tell(
     if wanted.dry_run:
         show(run, answer)
     elif run.options.as_json:
-        print_json(answer)
+        output.print_json(answer)
     else:
-        said = f"{counted(len(files.written), 'file')} of iteration {held.iteration}"
-        print_text(*left_lines(files.left), f"{said}: {where}")
+        said = f"{output.counted(len(files.written), 'file')} of iteration {held.iteration}"
+        output.print_text(*left_lines(files.left), f"{said}: {where}")

@@ -13,10 +13,7 @@ from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.projections.workspace import Workspace
 
-from .. import typed
-from ..context import AT_POINT, with_recording
-from ..output import warn
-from ..record import Recording, recording
+from .. import context, output, record, typed
 from .agreement import Agreement, with_asking, with_force
 from .paths import inside
 from .way_back import Step, end_as_restored, go_back, hint_at
@@ -26,7 +23,7 @@ FILES_OF = ("iter:", "snapshot:")
 
 
 @typed.command("rollback")
-@typed.argument("to", metavar="TO", callback=AT_POINT)
+@typed.argument("to", metavar="TO", callback=context.AT_POINT)
 @typed.argument("paths", nargs=-1, metavar="[PATH]…")
 @typed.flag("--plan", "of_plan", help="Roll back only the plan, not the files.")
 @typed.flag("--files", "of_files", help="Roll back only the files, not the plan.")
@@ -37,7 +34,7 @@ FILES_OF = ("iter:", "snapshot:")
 )
 @with_force
 @with_asking
-@with_recording
+@context.with_recording
 def command(
     to: str,
     paths: tuple[str, ...],
@@ -66,7 +63,7 @@ def command(
     of_files = of_files or bool(paths) or to.startswith("snapshot:")
     if of_plan and of_files:
         raise click.UsageError("--plan cannot be combined with --files or PATH")
-    with recording("rollback", given) as run:
+    with record.recording("rollback", given) as run:
         if into is not None and into.resolve() != run.workspace.location.root.resolve():
             raise InvalidInputError(
                 f"{into} is not the root of this work tree",
@@ -87,7 +84,7 @@ def command(
 
 
 def step_back(
-    run: Recording,
+    run: record.Recording,
     to: str,
     paths: tuple[str, ...],
     reason: str | None,
@@ -124,5 +121,5 @@ def has_files(workspace: Workspace, sprint_id: str, to: str) -> bool:
     number = target_of(workspace.log, sprint) if form == "best" else int(name)
     if has_snapshot(sprint, number):
         return True
-    warn(f"iteration {number} has no snapshot: the files remain unchanged")
+    output.warn(f"iteration {number} has no snapshot: the files remain unchanged")
     return False

@@ -6,9 +6,7 @@ from msgspec.structs import asdict
 
 from sprintlog.engine.service.agent_sessions.at_work import refuse_while_at_work
 from sprintlog.engine.service.command_context import last_decision
-from sprintlog.engine.service.work_tree import restore
-from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
-from sprintlog.engine.service.work_tree.snapshot import store_of
+from sprintlog.engine.service.work_tree import restore, restore_plan, snapshot
 from sprintlog.engine.sprint.iterations import snapshots
 from sprintlog.engine.sprint.iterations.rollback import Redo, Undo, rollback_to_undo
 from sprintlog.engine.sprint.state.knowledge import Restore
@@ -18,16 +16,12 @@ from sprintlog.projections.views.back import ChangedFiles
 from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Outcome, Workspace
 
-from .. import typed
-from ..context import with_recording
-from ..output import counted, print_answer, warn
+from .. import context, output, typed
 from ..record import Options, Recording, arguments_of, recording, summary
-from . import way_back
-from .agreement import Agreement, with_asking, with_force
-from .paths import warn_of_kept
+from . import agreement, paths, way_back
 
 
-def put_back(run: Recording, wanted: Agreement) -> bool:
+def put_back(run: Recording, wanted: agreement.Agreement) -> bool:
     """Revert interrupted restores in this work tree; return whether there were any."""
     workspace, sprint_id = run.workspace, run.sprint_id
     sprint = workspace.sprint(sprint_id)
@@ -53,11 +47,11 @@ def put_back(run: Recording, wanted: Agreement) -> bool:
     )
     try:
         lines = [summary(outcome), *way_back.file_lines(files)]
-        print_answer(answer, lines, as_json=run.options.as_json)
+        output.print_answer(answer, lines, as_json=run.options.as_json)
     finally:
         run.refresh()
     for given_up in done:
-        warn_of_kept(store_of(workspace).folder, given_up.placed)
+        paths.warn_of_kept(snapshot.store_of(workspace).folder, given_up.placed)
     way_back.end_as_restored(way_back.Done(outcome, answer))
     return True
 
@@ -79,15 +73,15 @@ SHOWN_MAX = 3
 with_take_back = typed.several(
     typed.option("--reason", metavar="TEXT", help="Why."),
     typed.flag("--plan", "of_plan", help="Change only the plan, leaving files unchanged."),
-    with_force,
-    with_asking,
-    with_recording,
+    agreement.with_force,
+    agreement.with_asking,
+    context.with_recording,
 )
 """The options of `undo` and `redo`."""
 
 
 def take_back(
-    command: Undo | Redo, *, of_plan: bool, wanted: Agreement, **given: Any
+    command: Undo | Redo, *, of_plan: bool, wanted: agreement.Agreement, **given: Any
 ) -> None:
     """Undo or redo a change and, unless `of_plan`, the file changes made together with it.
 
@@ -129,8 +123,8 @@ def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
     if name == "redo":
         # A redo cannot be undone; a rollback reverts it.
         way = f"`sprintlog rollback version:{before}`"
-    warn(
-        f"{counted(len(gone), 'later event')} {be} also discarded: {said}{more}; "
+    output.warn(
+        f"{output.counted(len(gone), 'later event')} {be} also discarded: {said}{more}; "
         f"{way} reverts this"
     )
 
@@ -151,13 +145,13 @@ def _with_files(run: Recording, step: way_back.Step, command: Undo | Redo) -> wa
     arguments = asdict(command)
     if alone is not None:
         # The file change was independent of the plan.
-        order = RestoreOrder(alone.event.before, undoes=alone.version)
+        order = restore_plan.RestoreOrder(alone.event.before, undoes=alone.version)
         return step._replace(order=order, command=None, arguments=arguments)
     events = workspace.preview(command, sprint_id=sprint_id, at=run.options.at)
     restore = snapshots.files_with(sprint, events, tree=tree)
     if restore is None:
         return step
-    order = RestoreOrder(restore.event.before)
+    order = restore_plan.RestoreOrder(restore.event.before)
     return step._replace(order=order, arguments=arguments)
 
 

@@ -14,9 +14,7 @@ from sprintlog.engine.service.agent_sessions.at_work import refuse_while_at_work
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.service.streams.history import append_end
-from sprintlog.engine.service.work_tree.restore import Restored, cut_short, in_place
-from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
-from sprintlog.engine.service.work_tree.snapshot import store_of
+from sprintlog.engine.service.work_tree import restore, restore_plan, snapshot
 from sprintlog.engine.sprint.events import (
     ActivitySeen,
     RestoreStarted,
@@ -24,10 +22,7 @@ from sprintlog.engine.sprint.events import (
     SnapshotTaken,
 )
 from sprintlog.engine.sprint.iterations.snapshots import Back
-from sprintlog.engine.sprint.state.effective_history import (
-    effective_ranges,
-    stretches_only_in,
-)
+from sprintlog.engine.sprint.state import effective_history
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.text.decision_sentences import is_important, sentence
 from sprintlog.projections.views import back as views
@@ -65,8 +60,9 @@ def work_gone(log: Log, sprint: Sprint) -> list[RecordedEvent]:
     since = append_end(log, sprint, undone.version)
     return [
         event
-        for first, end in stretches_only_in(
-            effective_ranges(rollbacks, at - 1), effective_ranges(rollbacks, at)
+        for first, end in effective_history.stretches_only_in(
+            effective_history.effective_ranges(rollbacks, at - 1),
+            effective_history.effective_ranges(rollbacks, at),
         )
         for event in log.read_stream(stream, after=max(first - 1, since), until=end)
         if _is_work(CODEC.decode(event))
@@ -90,7 +86,7 @@ class Step(NamedTuple):
     arguments: dict[str, Any]
     """The arguments covered by an idempotency key."""
     command: Back | None = None
-    order: RestoreOrder | None = None
+    order: restore_plan.RestoreOrder | None = None
     undo: str | None = "sprintlog undo"
     """The command that undoes the step."""
     there: str | None = None
@@ -175,7 +171,7 @@ def planned(run: Recording, step: Step) -> tuple[WentBack, PlanTurn | None]:
     turn = views.turn_of(sprint, events, after=sprint.version)
     files = None
     if step.order is not None:
-        if cut_short(workspace, sprint):
+        if restore.cut_short(workspace, sprint):
             raise RefusedError(
                 "a restore of files was interrupted and must be finished first",
                 hint="run `sprintlog undo --yes` to revert the restore; any "
@@ -295,7 +291,7 @@ def perform(run: Recording, step: Step) -> Done:
             # No file had to be changed.
             made = made._replace(writes={}, removals=[], folders={}, folders_gone=[])
         files = views.changed_files(made, order=step.order, placed=restored.placed)
-        warn_of_kept(store_of(workspace).folder, restored.placed)
+        warn_of_kept(snapshot.store_of(workspace).folder, restored.placed)
     answer = views.went_back(
         WentBack,
         step.action,
@@ -308,7 +304,7 @@ def perform(run: Recording, step: Step) -> Done:
     return Done(outcome, answer)
 
 
-def _restored(run: Recording, step: Step, *, is_agreed: bool) -> Restored:
+def _restored(run: Recording, step: Step, *, is_agreed: bool) -> restore.Restored:
     """Restore a step's files in place, or only plan the restore."""
     assert step.order is not None
     workspace = run.workspace
@@ -316,7 +312,7 @@ def _restored(run: Recording, step: Step, *, is_agreed: bool) -> Restored:
     if is_agreed:
         doing = "saving the current files and restoring the earlier ones"
     with output.progress_if_long(doing):
-        return in_place(
+        return restore.in_place(
             workspace,
             run.sprint_id,
             step.order,

@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.extras import check_installed
-from sprintlog.engine.own_files import keep_ours
+from sprintlog.engine import errors, extras, own_files
 from sprintlog.projections.views.log import LogServed
 from sprintlog.projections.workspace import Workspace
 
@@ -79,15 +77,15 @@ def command(
 
     sprintlog serve --write --port 0
     """
-    check_installed("web", NEEDED, "a live page needs it")
+    extras.check_installed("web", NEEDED, "a live page needs it")
     if check_actor(actor).partition(":")[0] != "operator":
         raise click.UsageError(f"--actor {actor[:40]!r}: must be operator or operator:NAME")
     if writes and (off := settings.off_by()) is not None:
-        raise RefusedError(
+        raise errors.RefusedError(
             f"the page cannot change anything: {off}",
             hint=f"run `{settings.OFF}=0 sprintlog serve --write` to record anyway",
         )
-    keep_ours()
+    own_files.keep_ours()
     # Imported here: the imports take longer than any other command.
     from ..web.app import Server, ServerSettings, make_app
     from ..web.guard import Access, kept_token

@@ -10,9 +10,7 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.projections.history import why as asking
 from sprintlog.projections.history.why import WhyAnswer, why
 
-from .. import typed
-from ..context import ReadOptions, open_workspace, with_reading
-from ..output import fitting, print_answer, wrapped
+from .. import context, output, typed
 from ..places import PROGRESS
 from ..screen import times
 
@@ -34,9 +32,9 @@ _KNOWN = {
 @typed.choice_option(
     "--file", of=STATE_FILES, help="The state file that contains FIELD. [progress]"
 )
-@with_reading
+@context.with_reading
 def command(
-    places: tuple[str, ...], every: bool, file: str | None, reading: ReadOptions
+    places: tuple[str, ...], every: bool, file: str | None, reading: context.ReadOptions
 ) -> None:
     """Explain a line of a file, or a field of a state file: who, when and why.
 
@@ -82,14 +80,14 @@ def command(
             f"{places[0][:60]} is an iteration, not a line of a file",
             hint=f"use `sprintlog report {places[0][:60]}` to show the iteration",
         )
-    with open_workspace() as workspace:
+    with context.open_workspace() as workspace:
         name = workspace.choose(reading.sprint_id)
         answer = why(workspace, name, Path(found[1]), int(found[2]))
-        print_answer(answer, _lines(answer), as_json=reading.as_json)
+        output.print_answer(answer, _lines(answer), as_json=reading.as_json)
 
 
 def _lines(found: WhyAnswer) -> Iterator[str]:
-    yield fitting(f"{found.path}:{found.line}  {found.text.strip()}")
+    yield output.fitting(f"{found.path}:{found.line}  {found.text.strip()}")
     if found.known_by == asking.NOW:
         known = "snapshot" if found.committed else "snapshot and commit"
         yield f"  changed since the last {known}: nobody recorded it yet"
@@ -152,4 +150,4 @@ def _known(found: WhyAnswer) -> Iterator[str]:
 
 
 def _text(name: str, text: str) -> Iterator[str]:
-    return iter(wrapped(f"  {name:12}  {text}", indent=" " * 16))
+    return iter(output.wrapped(f"  {name:12}  {text}", indent=" " * 16))

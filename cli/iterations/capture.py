@@ -6,17 +6,14 @@ from sprintlog.engine.service.work_tree.capturer import Capturer, measure_by_rul
 from sprintlog.engine.sprint.iterations.follow_up import loop_rules, to_measure
 from sprintlog.projections.workspace import Workspace
 
-from .. import settings
-from ..context import environment, here
-from ..output import warn
-from ..record import Options, answer, recording
+from .. import context, output, record, settings
 from .options import Capturing
 from .snapshots import tell_kept
 
 
-def measure_due(options: Options) -> None:
+def measure_due(options: record.Options) -> None:
     """Measure the due iteration with the stored rules; record the result or the failure."""
-    with recording("iteration measure", options) as run:
+    with record.recording("iteration measure", options) as run:
         workspace = run.workspace
         run.finish_restores()
         sprint = workspace.sprint(run.sprint_id)
@@ -28,13 +25,13 @@ def measure_due(options: Options) -> None:
             )
         number = to_measure(sprint)
         if number is None:
-            answer(run.handle_with(lambda state, at: []), as_json=options.as_json)
+            record.answer(run.handle_with(lambda state, at: []), as_json=options.as_json)
             return
         capturer = Capturer(
             workspace,
             order_of(rules.measure, sprint),
             folder=workspace.location.root,
-            environment=environment(),
+            environment=context.environment(),
             pass_on=tuple(settings.setting("measure.environment") or ()),
             sprint_id=sprint.id,
             masks=options.masks,
@@ -43,9 +40,9 @@ def measure_due(options: Options) -> None:
             workspace, sprint.id, number, capturer, envelope=run.envelope({})
         )
         for note in done.notes:
-            warn(note)
+            output.warn(note)
         if done.not_kept is not None:
-            warn(f"the files of iteration {number} were not saved: {done.not_kept}")
+            output.warn(f"the files of iteration {number} were not saved: {done.not_kept}")
         run.answer(done.outcome)
         if done.taken is not None:
             tell_kept(done.taken)
@@ -61,8 +58,8 @@ def capturer(
     return Capturer(
         workspace,
         order_of(wanted, workspace.sprint(sprint_id)),
-        folder=here(),
-        environment=environment(),
+        folder=context.here(),
+        environment=context.environment(),
         pass_on=asked.pass_on,
         sprint_id=sprint_id,
         masks=masks,

@@ -13,10 +13,7 @@ from sprintlog.engine.sprint.iterations.decisions import GiveRecommendation, GoO
 from sprintlog.projections.views import iterations as views
 from sprintlog.projections.workspace import Outcome
 
-from .. import typed
-from ..context import with_recording
-from ..output import note, print_json, print_text
-from ..record import Recording, answer_of, recording
+from .. import context, output, record, typed
 from .judgements import recommendation_lines, subject_line
 
 EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
@@ -32,7 +29,7 @@ EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
 @typed.flag("--go-on", help="Override the advice and continue the loop.")
 @typed.option("--reason", metavar="TEXT", help="Why the loop continues.")
 @typed.flag("--explain", help="Show every reason and its confidence.")
-@with_recording
+@context.with_recording
 def command(
     says_by_code: bool, explain: bool, go_on: bool, reason: str | None, **given: Any
 ) -> None:
@@ -48,7 +45,7 @@ def command(
     """
     if reason is not None and not go_on:
         raise click.UsageError("--reason requires --go-on")
-    with recording("decide", given) as run:
+    with record.recording("decide", given) as run:
         asked = GoOn(run.options.masked({"reason": reason})["reason"])
         claimed = None if go_on else _decide_claim(run)
         if claimed is not None and claimed.sprint.knowledge.tracker.is_empty:
@@ -67,19 +64,19 @@ def command(
             advice = None
         if run.options.as_json:
             told = event if advice is None else views.advice(advice)
-            print_json(views.decided(answer_of(outcome), told))
+            output.print_json(views.decided(record.answer_of(outcome), told))
         elif advice is None:
-            print_text(event.reason, f"iteration {event.number}")
+            output.print_text(event.reason, f"iteration {event.number}")
         else:
             lines = recommendation_lines(advice) if explain else []
-            print_text(advice.message, subject_line(judged, advice), *lines)
+            output.print_text(advice.message, subject_line(judged, advice), *lines)
         run.refresh()
     if says_by_code:
         sys.exit(EXIT_CODES[event.action])
 
 
-def _decide_claim(run: Recording) -> Outcome | None:
+def _decide_claim(run: record.Recording) -> Outcome | None:
     """Decide on the open claim by its evidence; return the outcome, or None."""
     return decide_claim(
-        run.workspace, run.sprint_id, tell=note, envelope=run.following().envelope()
+        run.workspace, run.sprint_id, tell=output.note, envelope=run.following().envelope()
     )

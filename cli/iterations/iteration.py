@@ -6,9 +6,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.iterations.goal import FailIteration
-from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration
-from sprintlog.engine.sprint.iterations.measurement import EndMeasuredIteration
+from sprintlog.engine.sprint.iterations import goal, loop, measurement
 from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES
 
 from .. import context, typed
@@ -64,7 +62,7 @@ def start(
 
     Example: sprintlog iteration start
     """
-    command = StartIteration(
+    command = loop.StartIteration(
         number, max_iterations, phase, beyond_limit, options.read_params(params)
     )
     keep = None
@@ -142,11 +140,11 @@ def end(
         if is_written:
             raise click.UsageError("--write requires a measurement")
         with keeping as keep:
-            command = EndIteration(None, summary, ran, beside, made_with)
+            command = loop.EndIteration(None, summary, ran, beside, made_with)
             record("iteration end", given, command, typed=said, keep=keep)
         return
     metrics = options.read_metrics(given_metrics, metrics_file)
-    arguments = EndMeasuredIteration(
+    arguments = measurement.EndMeasuredIteration(
         metrics, summary, score, ran=ran, said=beside, params=made_with
     )
     from .measurement import record_measured
@@ -179,4 +177,4 @@ def fail(error: str, category: str, until: str | None, **given: Any) -> None:
     if until is not None:
         record("iteration fail", given, context.wait_until(until, error, category))
         return
-    record("iteration fail", given, FailIteration(error, category))
+    record("iteration fail", given, goal.FailIteration(error, category))

@@ -16,12 +16,7 @@ from sprintlog.engine.service.work_tree.instruments import (
     save_instruments,
     with_instruments,
 )
-from sprintlog.engine.sprint.iterations import measurement
-from sprintlog.engine.sprint.iterations.decisions import (
-    AcceptInstruments,
-    ReplaceBaseline,
-    RetractMeasurement,
-)
+from sprintlog.engine.sprint.iterations import decisions, measurement
 from sprintlog.engine.sprint.iterations.described import DescribeIteration
 from sprintlog.projections.state_files.refresh import Refreshed
 from sprintlog.projections.views.events import described
@@ -85,7 +80,7 @@ def retract(number: int, reason: str, **given: Any) -> None:
 
     Example: sprintlog iteration retract 3 --reason 'the machine was busy'
     """
-    record("iteration retract", given, RetractMeasurement(number, reason))
+    record("iteration retract", given, decisions.RetractMeasurement(number, reason))
 
 
 @typed.command()
@@ -102,7 +97,7 @@ def accept(number: int, reason: str, **given: Any) -> None:
 
     Example: sprintlog iteration accept 4 --reason 'the API returns 404 now'
     """
-    record("iteration accept", given, AcceptInstruments(number, reason))
+    record("iteration accept", given, decisions.AcceptInstruments(number, reason))
 
 
 def write_files(
@@ -204,7 +199,7 @@ def baseline(
     if number is not None:
         if given_metrics or metrics_file or capturing or loop_id or is_written:
             raise click.UsageError("--from requires --reason and excludes measurements")
-        record("iteration baseline", given, ReplaceBaseline(number, reason))
+        record("iteration baseline", given, decisions.ReplaceBaseline(number, reason))
         return
     if reason is not None:
         raise click.UsageError("--reason requires --from")

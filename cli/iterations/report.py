@@ -22,34 +22,26 @@ from sprintlog.projections.markdown import code
 from sprintlog.projections.page.document import DRAWINGS, job_summary
 from sprintlog.projections.page.document import page as page_of
 from sprintlog.projections.page.timeline import laid_out
+from sprintlog.projections.state_files import iteration_report, loop_files, tracker
 from sprintlog.projections.state_files import iteration_report as reports
-from sprintlog.projections.state_files.iteration_report import ended as ended_lines
-from sprintlog.projections.state_files.loop_files import then_of
 from sprintlog.projections.state_files.selection_report import selection_markdown
-from sprintlog.projections.state_files.tracker import selection_data
 from sprintlog.projections.text.phrases import duration, spent_said, usage
 from sprintlog.projections.text.stops import work_ended
 from sprintlog.projections.text.summary_report import SummaryTexts, summary_markdown
 from sprintlog.projections.views import iterations as views
-from sprintlog.projections.views.quality import Written
-from sprintlog.projections.views.runs import what_is_next
-from sprintlog.projections.views.work import STOPPED, status, work_trees
+from sprintlog.projections.views import quality, runs, work
 from sprintlog.projections.workspace import Workspace
 
-from .. import typed
-from ..context import ReadOptions, open_workspace, with_reading
-from ..named_sprint import told
-from ..output import note, print_bytes, print_json, print_rendered, print_text
+from .. import context, named_sprint, output, stops, typed
 from ..screen import times
 from ..screen.pager import paged
-from ..stops import standing_told
 from .judgements import FILES_MAX, judged_at
 from .measurement import tell_written, write_files
 from .snapshots import authored_lines, files_changed_in
 
 
 def write_page(
-    workspace: Workspace, reading: ReadOptions, file: Path, *, opens: bool
+    workspace: Workspace, reading: context.ReadOptions, file: Path, *, opens: bool
 ) -> None:
     """Write a sprint's page, and open it in the user's browser if requested."""
     if file.is_dir():
@@ -62,9 +54,9 @@ def write_page(
         raise SprintlogError(f"{file}: {error.strerror}") from error
     know_for_people(workspace, file)
     if reading.as_json:
-        print_json({"file": str(file), "bytes": len(content)})
+        output.print_json({"file": str(file), "bytes": len(content)})
     else:
-        print_text(f"wrote {file} ({len(content):,} bytes)")
+        output.print_text(f"wrote {file} ({len(content):,} bytes)")
     if opens:
         _open(file)
 
@@ -74,7 +66,7 @@ def _open(file: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(file.resolve().as_uri()):
-        note(f"no browser was found: open {file} yourself")
+        output.note(f"no browser was found: open {file} yourself")
 
 
 @typed.command("report")
@@ -95,7 +87,7 @@ def _open(file: Path) -> None:
     help="Markdown with a timeline, for the summary of a CI job: at most 1 MiB.",
 )
 @typed.flag("--open", "opens", help="With --html: open the page in the browser.")
-@with_reading
+@context.with_reading
 def command(
     point: str | None,
     is_selection: bool,
@@ -104,7 +96,7 @@ def command(
     drawing: str | None,
     is_job_summary: bool,
     opens: bool,
-    reading: ReadOptions,
+    reading: context.ReadOptions,
 ) -> None:
     """Print a one-page report on a sprint, or the report on one iteration.
 
@@ -136,7 +128,7 @@ def command(
     if reading.as_json and (drawing is not None or is_job_summary):
         raise click.UsageError("--json cannot be combined with --svg or --markdown")
     number = None if point is None else _number(point)
-    with open_workspace() as workspace:
+    with context.open_workspace() as workspace:
         if page is not None:
             write_page(workspace, reading, page, opens=opens)
             return
@@ -144,7 +136,7 @@ def command(
             facts = sprint_facts(
                 workspace, workspace.choose(reading.sprint_id), at=reading.at
             )
-            print_bytes(DRAWINGS[drawing](facts).encode())
+            output.print_bytes(DRAWINGS[drawing](facts).encode())
             return
         if is_written:
             _write(workspace, reading.sprint_id, number, as_json=reading.as_json)
@@ -169,17 +161,17 @@ def _print_iteration(
     workspace: Workspace, judged: Judged, number: int, *, as_json: bool
 ) -> None:
     """Print the report on an iteration, including the changed files if known."""
-    tree = work_trees(workspace, judged.sprint).get(number)
+    tree = work.work_trees(workspace, judged.sprint).get(number)
     said = [f"**Work tree**: {code(tree)}"] if tree else []
     answer: views.IterationAnswer
     if number != BASELINE_NUMBER and judged.tracker.entry(number) is None:
         text = reports.unmeasured_markdown(judged, number, _took(judged, number), said)
         answer = views.unmeasured_report(judged, number)
     else:
-        then = then_of(workspace, judged)(number)
+        then = loop_files.then_of(workspace, judged)(number)
         report = reports.iteration_report(then, number)
         said += [
-            *ended_lines(judged, number),
+            *iteration_report.ended(judged, number),
             *reports.made_with(then.described().get(number)),
         ]
         after = reports.done_after(judged, number)
@@ -188,13 +180,13 @@ def _print_iteration(
     changed = files_changed_in(workspace, judged.sprint, number)
     if as_json:
         one = replace(answer.judgement, work_tree=tree or UNSET)
-        print_json(replace(answer, changed=changed, judgement=one))
+        output.print_json(replace(answer, changed=changed, judgement=one))
         return
     with paged():
-        print_bytes(text.encode())
+        output.print_bytes(text.encode())
         if changed is not None:
             lines = authored_lines(changed, most=FILES_MAX) or ["no file differs"]
-            print_text("", "### Files that changed", "", *lines)
+            output.print_text("", "### Files that changed", "", *lines)
 
 
 def _took(judged: Judged, number: int) -> str:
@@ -205,27 +197,27 @@ def _took(judged: Judged, number: int) -> str:
 
 
 def _print_selection(judged: Judged, *, as_json: bool) -> None:
-    data = selection_data(judged)
+    data = tracker.selection_data(judged)
     if data is None:
         raise NotFoundError(
             f"no output of sprint {judged.sprint.id} was selected",
             hint="use `sprintlog iteration select` to select one",
         )
-    print_rendered(data, lambda: selection_markdown(data).encode(), as_json=as_json)
+    output.print_rendered(data, lambda: selection_markdown(data).encode(), as_json=as_json)
 
 
 def _print_summary(
-    workspace: Workspace, judged: Judged, reading: ReadOptions, *, is_of_job: bool
+    workspace: Workspace, judged: Judged, reading: context.ReadOptions, *, is_of_job: bool
 ) -> None:
     sprint = judged.sprint
     check_exists(sprint)
-    action = told(what_is_next(workspace, sprint, at=reading.at))
-    stopped = action if action.do in STOPPED else None
+    action = named_sprint.told(runs.what_is_next(workspace, sprint, at=reading.at))
+    stopped = action if action.do in work.STOPPED else None
     if reading.as_json:
-        print_json(views.summary(workspace, judged, stopped))
+        output.print_json(views.summary(workspace, judged, stopped))
         return
-    found = status(workspace, sprint, action, at=reading.at)
-    word, text = next(standing_told(sprint, found, action, judged))
+    found = work.status(workspace, sprint, action, at=reading.at)
+    word, text = next(stops.standing_told(sprint, found, action, judged))
     spent = sprint.knowledge.spent
     is_known = usage(spent, duration_ms=spent.duration_ms)
     no_cost = ["no cost reported"] if spent.cost_usd is None else []
@@ -239,10 +231,10 @@ def _print_summary(
     report = summary_markdown(judged, said)
     if is_of_job:
         timeline = laid_out(sprint_facts(workspace, sprint.id, at=reading.at))
-        print_bytes(job_summary(report, timeline).encode())
+        output.print_bytes(job_summary(report, timeline).encode())
         return
     with paged():
-        print_bytes(report.encode())
+        output.print_bytes(report.encode())
 
 
 def _time(document: Mapping[str, Any], ended: str | None) -> str:
@@ -271,6 +263,6 @@ def _write(
             hint=HOW_TO_MEASURE,
         )
     if as_json:
-        print_json([Written(x.path or "", x.state, x.kept) for x in written])
+        output.print_json([quality.Written(x.path or "", x.state, x.kept) for x in written])
     else:
         tell_written(written)

@@ -12,9 +12,7 @@ from sprintlog.engine.judging.loop_rules import MeasureRules
 from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 from sprintlog.projections.views import quality as views
 
-from .. import settings, typed
-from ..context import ReadOptions, open_workspace, with_reading, with_recording
-from ..output import note, print_answer, table
+from .. import context, output, settings, typed
 from ..record import record
 from .budgets import taken_from, with_sprint_budgets
 from .file_rules import differing, rules_of_file
@@ -79,7 +77,7 @@ def command() -> None:
 )
 @with_judging(by_file=False)
 @with_sprint_budgets
-@with_recording
+@context.with_recording
 def set_(
     weights: tuple[str, ...],
     thresholds: tuple[str, ...],
@@ -139,13 +137,13 @@ def set_(
 
 
 @command.command()
-@with_reading
-def show(reading: ReadOptions) -> None:
+@context.with_reading
+def show(reading: context.ReadOptions) -> None:
     """Show the current weights, limits, policies, budgets and custom metrics.
 
     Example: sprintlog iteration rules show --json
     """
-    with open_workspace() as workspace:
+    with context.open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         rules = sprint.knowledge.tracker.rules_at(sprint.version)
         budgets = sprint.knowledge.loops.budgets
@@ -166,9 +164,9 @@ def show(reading: ReadOptions) -> None:
     rows += [(f"metric {one.name}", _declared(one)) for one in answer.metrics]
     measure = rules.loop.measure
     rows += [] if measure is None else list(_measured_rows(measure))
-    print_answer(answer, table(rows), as_json=reading.as_json)
+    output.print_answer(answer, output.table(rows), as_json=reading.as_json)
     if line := differing(rules):
-        note(line)
+        output.note(line)
 
 
 def _metric(
@@ -214,7 +212,7 @@ def _loop_change(judged: JudgingOptions) -> ChangeRules | None:
     """Return the change to the loop rules that the options specify."""
     if not any((judged.reports, judged.sources)):
         return change_of(judged, measure_rules(judged, root=None))
-    with open_workspace() as workspace:
+    with context.open_workspace() as workspace:
         measure = measure_rules(judged, root=workspace.location.root)
     return change_of(judged, measure)
 

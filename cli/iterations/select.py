@@ -11,13 +11,11 @@ from sprintlog.engine.sprint.iterations.decisions import SelectBest
 from sprintlog.projections.views.back import ChangedFiles, would_go_back
 from sprintlog.projections.views.iterations import selected
 
-from .. import typed
+from .. import context, record, typed
 from ..back.agreement import Agreement, asks, with_asking
 from ..back.paths import into_output
 from ..back.way_back import Step, file_lines, perform, planned, show, shown
-from ..context import with_recording
 from ..output import print_json, print_text, progress
-from ..record import Options, Recording, answer_of, arguments_of, recording
 from .measurement import tell_written, write_files
 from .options import with_writing
 
@@ -32,7 +30,7 @@ from .options import with_writing
 )
 @with_writing
 @with_asking
-@with_recording
+@context.with_recording
 def select(
     number: int | None,
     reason: str | None,
@@ -56,12 +54,12 @@ def select(
     """
     if reason is not None and number is None:
         raise click.UsageError("--reason requires N, the selected iteration")
-    options, command = Options(given), SelectBest(number, reason)
-    with recording("iteration select", options) as run:
+    options, command = record.Options(given), SelectBest(number, reason)
+    with record.recording("iteration select", options) as run:
         if wanted.dry_run:
             _show(run, command, is_applied=is_applied)
             return
-        outcome = run.handle_with(command, arguments_of(command))
+        outcome = run.handle_with(command, record.arguments_of(command))
         judged = evaluate(run.workspace.log, outcome.sprint)
         selection = judged.selected()
         applied = None
@@ -71,7 +69,7 @@ def select(
         finally:
             # The selection is recorded even if copying its files fails.
             if options.as_json:
-                print_json(selected(answer_of(outcome), judged, applied))
+                print_json(selected(record.answer_of(outcome), judged, applied))
             elif selection is not None:
                 print_text(selection.message, *(file_lines(applied) if applied else ()))
                 for sentence in selection.rationale:
@@ -83,7 +81,7 @@ def select(
                 tell_written(written)
 
 
-def _show(run: Recording, command: SelectBest, *, is_applied: bool) -> None:
+def _show(run: record.Recording, command: SelectBest, *, is_applied: bool) -> None:
     """Show which iteration would be selected, and which of its files would be copied."""
     workspace = run.workspace
     sprint = workspace.sprint(run.sprint_id)
@@ -101,7 +99,7 @@ def _show(run: Recording, command: SelectBest, *, is_applied: bool) -> None:
         show(run, answer)
 
 
-def _apply(run: Recording, number: int, *, is_agreed: bool) -> ChangedFiles | None:
+def _apply(run: record.Recording, number: int, *, is_agreed: bool) -> ChangedFiles | None:
     """Copy the files that an iteration changed to the result folder; return the changes."""
     step = _step(run, number)
     # Without a terminal, `--apply` counts as consent.
@@ -111,7 +109,7 @@ def _apply(run: Recording, number: int, *, is_agreed: bool) -> ChangedFiles | No
     return perform(following, step).answer.files
 
 
-def _step(run: Recording, number: int) -> Step:
+def _step(run: record.Recording, number: int) -> Step:
     workspace, sprint_id = run.workspace, run.sprint_id
     held = find_snapshot(workspace, workspace.sprint(sprint_id), f"iter:{number}")
     order = RestoreOrder(held.snapshot, held.iteration)

@@ -2,19 +2,14 @@
 
 from collections.abc import Iterator
 
-from sprintlog.engine.judging.evaluation import Judgement
-from sprintlog.engine.judging.exact import shown
+from sprintlog.engine.judging import evaluation, exact, recommend, score
 from sprintlog.engine.judging.loop_rules import CONTINUE, ROLLBACK, STOP, LoopRules
-from sprintlog.engine.judging.recommend import Recommendation
-from sprintlog.engine.judging.score import unknown_parts
 from sprintlog.engine.service.streams.evaluation import Judged, StreamEvents
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.events import RunEnded
-from sprintlog.engine.sprint.iterations.follow_up import loop_rules
-from sprintlog.engine.sprint.iterations.measurement import measured_on_path
+from sprintlog.engine.sprint.iterations import follow_up, measurement, snapshots
 from sprintlog.engine.sprint.iterations.outcomes import is_lost, runs_seen
 from sprintlog.engine.sprint.iterations.run_record import LOST
-from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.state.effective_history import effective_ranges, is_effective
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.views import iteration_quality
@@ -55,7 +50,7 @@ _ON_REGRESSION = {
 
 def rules_said(sprint: Sprint) -> str | None:
     """Return a description of the rules that apply to every run of the sprint's loop."""
-    loop = loop_rules(sprint)
+    loop = follow_up.loop_rules(sprint)
     if loop == LoopRules():
         return None
     words = []
@@ -82,14 +77,14 @@ def standing_lines(judged: Judged, action: Action) -> list[str]:
     found = iteration_quality.standing(judged)
     known = [
         f"{name} iteration {one.number} "
-        f"({shown(one.score.value, 2)}{_class(one, name) or _later(judged, name)})"
+        f"({exact.shown(one.score.value, 2)}{_class(one, name) or _later(judged, name)})"
         for name, one in (("best", found.best), ("last", found.last))
         if one is not None and one.score.value is not None
     ]
     said = f"quality: {', '.join(known)}  (`sprintlog report`)"
     lines = wrapped(said, indent="  ") if known else []
     one = found.best or found.last
-    if known and one is not None and (unknown := unknown_parts(one.score)):
+    if known and one is not None and (unknown := score.unknown_parts(one.score)):
         lines += wrapped(f"  of each score: {unknown}", indent="  ")
     lines += _turns(judged)
     if (changed := judged.tracker.changed.get(judged.last or 0)) is not None:
@@ -143,7 +138,7 @@ def way_back(judged: Judged) -> str | None:
     ):
         return None
     target = judged.target()
-    if target in (None, now.iteration) or not has_snapshot(judged.sprint, target):
+    if target in (None, now.iteration) or not snapshots.has_snapshot(judged.sprint, target):
         return None
     which = iteration_quality.as_the_best(judged, target)
     said = f" (those of iteration {target}, {which})" if which else ""
@@ -152,7 +147,7 @@ def way_back(judged: Judged) -> str | None:
 
 def _alerts(judged: Judged) -> str:
     """Return the number of alerts and affected iterations, and the latest alert."""
-    recent = measured_on_path(judged.sprint)[-RECENT_MAX:]
+    recent = measurement.measured_on_path(judged.sprint)[-RECENT_MAX:]
     found = [one for one in map(judged.one, recent) if one.alerts]
     if not found:
         return ""
@@ -168,13 +163,13 @@ def _alerts(judged: Judged) -> str:
     return f"{many} {where}, {worst.severity}: {worst.message}  (`{typed}`)"
 
 
-def _advice(judged: Judged, given: Recommendation, more: str) -> str:
+def _advice(judged: Judged, given: recommend.Recommendation, more: str) -> str:
     """Return a recommendation, its first reason and a command; `more` shows all reasons."""
     why = f": {given.reasons[0].text}" if given.reasons else ""
     if given.action == ROLLBACK and given.target is not None:
         typed = f"sprintlog rollback iter:{given.target}"
         both = f"`{typed}`"
-        if has_snapshot(judged.sprint, given.target):
+        if snapshots.has_snapshot(judged.sprint, given.target):
             both += f"; its files alone: `{typed} --files`"
         # The best iteration is the first of several equal ones; the last contains the most
         # work.
@@ -185,7 +180,7 @@ def _advice(judged: Judged, given: Recommendation, more: str) -> str:
     return f"{said or given.action}{why}  (`{more}`)"
 
 
-def _class(one: Judgement, name: str) -> str:
+def _class(one: evaluation.Judgement, name: str) -> str:
     return f", {one.classification}" if name == "last" and one.classification else ""
 
 

@@ -16,9 +16,7 @@ from sprintlog.engine.sprint.events import GateBlocked, GateChecked
 from sprintlog.engine.sprint.phases import gate as gates
 from sprintlog.engine.sprint.phases.gate import GatePolicy, gate_of
 from sprintlog.engine.sprint.phases.gate_checks import RecordGate
-from sprintlog.engine.sprint.state.transitions import check_exists
-from sprintlog.engine.sprint.state.tree import gate_status
-from sprintlog.engine.sprint.state.words import BLOCKED, IN_PROGRESS, PASSED
+from sprintlog.engine.sprint.state import transitions, tree, words
 from sprintlog.projections.views import work as views
 from sprintlog.projections.views.events import reference
 from sprintlog.projections.views.work import GateAnswer, GateStanding, gate_run
@@ -144,12 +142,12 @@ def show(phase: str | None, reading: ReadOptions) -> None:
     """
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
-        check_exists(sprint)
+        transitions.check_exists(sprint)
         if phase is not None:
             nodes = [gates.find_gate(sprint, phase)]
         else:
             every = dict.fromkeys(sprint.plan.tree.nodes.values())
-            nodes = [node for node in every if gate_status(node.data) is not None]
+            nodes = [node for node in every if tree.gate_status(node.data) is not None]
         found = [views.gate(sprint, node, is_alive) for node in nodes]
     if reading.as_json:
         print_json(found if phase is None else found[0])
@@ -213,7 +211,7 @@ def answer_gate(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> int
         return 0
     word = gates.verdict_of(checked)
     if any(isinstance(event, GateBlocked) for event in events):
-        word = BLOCKED
+        word = words.BLOCKED
     try:
         answer = gate_run(
             outcome.sprint,
@@ -228,7 +226,7 @@ def answer_gate(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> int
             _print(outcome, checked, answer)
     finally:
         refresh(workspace, outcome.sprint.id)
-    return 0 if word == PASSED else GATE_FAILED
+    return 0 if word == words.PASSED else GATE_FAILED
 
 
 def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
@@ -241,13 +239,13 @@ def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
         left = checked.left_behind
         warn(f"processes left running by the gate of {checked.phase} were stopped: {left}")
     node = outcome.sprint.plan.tree.find(checked.phase)
-    if answer.status == PASSED:
+    if answer.status == words.PASSED:
         others = "".join(f", {x.type}" for x in answer.events[1:])
         print_text(
             f"{outcome.sprint.id}: the gate of {checked.phase} passed{others}"
             f"  [position {answer.position}, version {answer.version}]"
         )
-        if node is not None and node.status == IN_PROGRESS and not node.children:
+        if node is not None and node.status == words.IN_PROGRESS and not node.children:
             note(f"next: `sprintlog phase complete {node.address}`")
         return
     how = f"exit code {checked.exit_code}"
@@ -263,8 +261,8 @@ def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
     )
     print_text(*told.split("\n"))
     hint = "fix it, then run `sprintlog gate run`; stdout contains the repair prompt"
-    if answer.status == BLOCKED:
+    if answer.status == words.BLOCKED:
         hint = "run `sprintlog sprint resume --by NAME --why TEXT`, then run the gate again"
-    blocked = ", blocked" if answer.status == BLOCKED else ""
+    blocked = ", blocked" if answer.status == words.BLOCKED else ""
     message = f"the gate of {checked.phase} failed: {how} ({attempt}{blocked})"
     print_error(SprintlogError(message, hint=hint), as_json=False)

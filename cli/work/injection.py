@@ -8,12 +8,8 @@ import click
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.sprint.events import InjectionPosition
+from sprintlog.engine.sprint.plan import insertion_points
 from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps
-from sprintlog.engine.sprint.plan.insertion_points import (
-    AFTER_CURRENT,
-    POSITIONS,
-    parse_position,
-)
 from sprintlog.engine.sprint.state.words import MODELS
 
 from ...cli import typed
@@ -47,14 +43,16 @@ class Coming(NamedTuple):
 def _position(
     context: click.Context, parameter: click.Parameter, value: str
 ) -> InjectionPosition:
-    if (position := parse_position(value)) is None:
-        raise click.BadParameter(f"{value[:60]!r} is not one of {', '.join(POSITIONS)}")
+    if (position := insertion_points.parse_position(value)) is None:
+        raise click.BadParameter(
+            f"{value[:60]!r} is not one of {', '.join(insertion_points.POSITIONS)}"
+        )
     return position
 
 
 with_position = typed.option(
     "--position",
-    default=AFTER_CURRENT,
+    default=insertion_points.AFTER_CURRENT,
     metavar="WHERE",
     callback=_position,
     help="The position: after-current, before:ADDRESS, after:ADDRESS, "

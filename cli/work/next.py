@@ -5,13 +5,10 @@ from sprintlog.engine.sprint.agent.actions import ACTIONS, GATE, STOP, WORK, Act
 from sprintlog.projections.views.runs import what_is_next
 from sprintlog.projections.views.work import next_answer
 
-from .. import typed
+from .. import named_sprint, output, stops, typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..named_sprint import told
-from ..output import print_json, print_text, wrapped
 from ..prompt_option import prompt_file_in, with_prompt_file
 from ..screen import times
-from ..stops import reason_lines
 
 BEGUN = "the work has started: pass the prompt to an agent, then record the outcome"
 """The instruction for a phase that is already in progress."""
@@ -32,15 +29,15 @@ def command(only_prompt: bool, prompt_file: str | None, reading: ReadOptions) ->
     """
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
-        action = told(what_is_next(workspace, sprint, at=reading.at))
+        action = named_sprint.told(what_is_next(workspace, sprint, at=reading.at))
         file, is_now = prompt_file_in(workspace, prompt_file), reading.at is None
         action = with_prompt(workspace, sprint, action, file=file, now=is_now)
     if reading.as_json:
-        print_json(next_answer(sprint.id, action))
+        output.print_json(next_answer(sprint.id, action))
     elif only_prompt:
-        print_text(*(action.prompt or "").split("\n"))
+        output.print_text(*(action.prompt or "").split("\n"))
     else:
-        print_text(*_lines(action, _shown(action, prompt_file)))
+        output.print_text(*_lines(action, _shown(action, prompt_file)))
 
 
 def _shown(action: Action, prompt_file: str | None) -> str | None:
@@ -59,9 +56,9 @@ def _lines(action: Action, prompt: str | None) -> list[str]:
     # The reason for a stop needs no further explanation.
     if action.do != STOP:
         is_begun = action.do == WORK and action.resumed
-        lines += wrapped(f"  {BEGUN if is_begun else ACTIONS[action.do]}")
-    for line in reason_lines(action):
-        lines += wrapped(f"  {line}", indent="  ")
+        lines += output.wrapped(f"  {BEGUN if is_begun else ACTIONS[action.do]}")
+    for line in stops.reason_lines(action):
+        lines += output.wrapped(f"  {line}", indent="  ")
     lines += [f"  {hook.id} → {hook.transcript}" for hook in action.hooks]
     if prompt:
         lines += ["", *prompt.split("\n")]

@@ -6,18 +6,16 @@ from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.state.completion import waits_to_go_on
 from sprintlog.engine.sprint.state.words import BLOCKED, FAILURE_CATEGORIES, MODELS
 
-from .. import typed
-from ..context import UNTIL, Function, wait_until, with_recording
-from ..output import hint, warn
+from .. import context, output, typed
 from ..record import record
 
 REASON = typed.option("--reason", metavar="TEXT", help="Why.")
 
 
-def with_phase(function: Function) -> Function:
+def with_phase(function: context.Function) -> context.Function:
     """Add the argument for a leaf's address; the default is the leaf at the pointer."""
     return typed.argument("phase", required=False, metavar="[PHASE/STEP/SUB-PHASE]")(
-        with_recording(function)
+        context.with_recording(function)
     )
 
 
@@ -56,7 +54,7 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     """
     sprint = record("phase complete", given, leaves.CompletePhase(phase, summary))
     if waits_to_go_on(sprint.plan):
-        warn(
+        output.warn(
             f"the sprint is {sprint.plan.status}: the work is recorded, and "
             "`sprintlog phase complete` completes it after the sprint is resumed"
         )
@@ -71,7 +69,7 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     default="logic",
     help="The kind of failure; determines whether it is retried. [logic]",
 )
-@UNTIL
+@context.UNTIL
 def fail(
     phase: str | None, error: str, category: str, until: str | None, **given: Any
 ) -> None:
@@ -86,12 +84,12 @@ def fail(
     if until is None:
         failed = record("phase fail", given, leaves.FailPhase(error, category, phase))
         if failed.plan.status == BLOCKED:
-            hint(
+            output.hint(
                 "resolve it, then `sprintlog sprint resume --by NAME --why TEXT` and "
                 "`sprintlog phase retry`"
             )
         return
-    record("phase fail", given, wait_until(until, error, category, phase))
+    record("phase fail", given, context.wait_until(until, error, category, phase))
 
 
 @command.command()
@@ -133,7 +131,7 @@ def retry(phase: str | None, reason: str | None, **given: Any) -> None:
 @command.command()
 @typed.argument("phase", metavar="PHASE/STEP/SUB-PHASE")
 @REASON
-@with_recording
+@context.with_recording
 def reopen(phase: str, reason: str | None, **given: Any) -> None:
     """Reset a completed or skipped leaf, step or phase to pending.
 

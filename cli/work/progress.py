@@ -16,18 +16,10 @@ from sprintlog.engine.sprint.iterations.budgets import said
 from sprintlog.engine.sprint.iterations.loop_changes import reflection_is_due
 from sprintlog.engine.sprint.phases.gate import attempts_of, gate_of
 from sprintlog.engine.sprint.phases.gate_checks import run_of
-from sprintlog.engine.sprint.state.completion import goal_standing
-from sprintlog.engine.sprint.state.document_fields import (
-    goal_said,
-    idle_threshold,
-    mapping_of,
-    steps_of,
-)
+from sprintlog.engine.sprint.state import completion, document_fields, transitions, words
 from sprintlog.engine.sprint.state.queue import counts
 from sprintlog.engine.sprint.state.sprint import Sprint, open_iteration
-from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
-from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PASSED, PENDING
 from sprintlog.projections.state_files.sprint_file import SprintFile
 from sprintlog.projections.text.phrases import spent_said
 from sprintlog.projections.text.stops import at_iteration, status_answer, worked
@@ -36,14 +28,12 @@ from sprintlog.projections.views.iteration_quality import brought_back
 from sprintlog.projections.views.runs import all_standings, what_is_next
 from sprintlog.projections.workspace import Workspace
 
-from .. import output, settings
-from ..context import ReadOptions, open_workspace
+from .. import context, output, settings, stops
 from ..iterations.budgets import budget_lines
 from ..iterations.status_lines import cut_short_lines, rules_said, standing_lines
 from ..named_sprint import told
 from ..screen import times
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
-from ..stops import standing_told
 
 OPEN_SHOWN_MAX = 20
 LINES_MAX = 15
@@ -58,13 +48,13 @@ MARKS = {
     "skipped": ("-", QUIET),
     "pending": ("·", QUIET),
 }
-_QUEUED = {PENDING: "for you to decide"}
+_QUEUED = {words.PENDING: "for you to decide"}
 TONES = {"completed": GOOD, "failed": BAD, "blocked": BAD}
 
 
-def print_status(reading: ReadOptions, *, is_watched: bool, is_whole: bool) -> None:
+def print_status(reading: context.ReadOptions, *, is_watched: bool, is_whole: bool) -> None:
     """Print the progress of a sprint; with `is_watched`, again after each change."""
-    with open_workspace() as workspace:
+    with context.open_workspace() as workspace:
         if is_watched:
             # Imported here: only `--watch` requires it.
             from .watch import score_lines, watch
@@ -75,7 +65,7 @@ def print_status(reading: ReadOptions, *, is_watched: bool, is_whole: bool) -> N
             )
             return
         sprint = reading.sprint(workspace)
-        check_exists(sprint)
+        transitions.check_exists(sprint)
         if reading.as_json:
             action = told(what_is_next(workspace, sprint, at=reading.at))
             output.print_json(
@@ -106,16 +96,16 @@ def warn_of_file(workspace: Workspace, sprint: Sprint) -> None:
 
 def status_blocks(
     workspace: Workspace,
-    reading: ReadOptions,
+    reading: context.ReadOptions,
     more: Callable[[Judged], Sequence[str]] | None = None,
 ) -> list[list[str]]:
     """Return the blocks of lines; `more` adds lines about the iterations."""
     sprint, at = reading.sprint(workspace), reading.at
-    check_exists(sprint)
+    transitions.check_exists(sprint)
     action = told(what_is_next(workspace, sprint, at=at))
     found = views.status(workspace, sprint, action, at=at)
     judged = _judged(workspace, sprint)
-    head = [": ".join(told) for told in standing_told(sprint, found, action, judged)]
+    head = [": ".join(told) for told in stops.standing_told(sprint, found, action, judged)]
     starts = any("sprintlog run " in line for line in head)
     if starts and (kept := rules_said(sprint)) is not None:
         head.append(f"rules: {kept}")
@@ -185,7 +175,7 @@ def _title(
 ) -> list[str]:
     """Return lines with the status, last activity, version and work tree."""
     status = str(sprint.document.get("status"))
-    stands = status == IN_PROGRESS and any(x.startswith("stopped: ") for x in head)
+    stands = status == words.IN_PROGRESS and any(x.startswith("stopped: ") for x in head)
     shown = f"{status}, stopped" if stands else status
     said_status = output.coloured(output.visible(shown), TONES.get(status))
     line = f"{output.visible(sprint.id)}  {said_status}"
@@ -205,7 +195,7 @@ def _plan(sprint: Sprint, found: views.Status) -> Iterator[list[str]]:
     plan, stats = sprint.plan, sprint.document.get("stats") or {}
     pointed, tree = plan.pointed(), plan.tree
     parts = [
-        f"{name} {done[COMPLETED]}/{total}"
+        f"{name} {done[words.COMPLETED]}/{total}"
         for name, done in (("phases", tree.phases), ("steps", tree.steps))
         if (total := sum(done.values()))
     ]
@@ -269,7 +259,7 @@ def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
         text += f" (gate {gate_status(node.data)}"
         text += f", {tried} of {most} attempts)" if tried else ")"
     finished = node.status in ("completed", "skipped")
-    if gate_status(node.data) == PASSED and not finished:
+    if gate_status(node.data) == words.PASSED and not finished:
         text += " (gate passed)"
     here = "  ◀" if node is pointed and not finished else ""
     text = output.fitting(text, len(indent) + len(f"{mark} {here}"))
@@ -290,16 +280,16 @@ def goal_lines(sprint: Sprint, head: Sequence[str]) -> list[str]:
     plan = sprint.plan
     if not plan.is_ralph:
         return []
-    steps = steps_of(plan.document)
-    goal = goal_said(plan.document)
-    left = [(i, step) for i, step in steps.items() if step.get("status") != COMPLETED]
+    steps = document_fields.steps_of(plan.document)
+    goal = document_fields.goal_said(plan.document)
+    left = [(i, step) for i, step in steps.items() if step.get("status") != words.COMPLETED]
     counts = f"steps {len(steps) - len(left)}/{len(steps)}" if steps else ""
-    if (idle := plan.turns.idle) and plan.status != COMPLETED:
-        limit = idle_threshold(plan.document)
+    if (idle := plan.turns.idle) and plan.status != words.COMPLETED:
+        limit = document_fields.idle_threshold(plan.document)
         counts += f"  no step moved for {output.counted(idle, 'iteration')}"
         is_due = reflection_is_due(plan)
         counts += ": the next one reflects" if is_due else f" ({limit} are too many)"
-    stands, known = goal_standing(plan), " ".join(head)
+    stands, known = completion.goal_standing(plan), " ".join(head)
     # The first line states the decision on a claim.
     stands = "" if stands.rpartition(": ")[2] in known else f" ({stands})"
     lines = [] if goal is None else [output.fitting(f"goal{stands}: {goal}")]
@@ -309,8 +299,8 @@ def goal_lines(sprint: Sprint, head: Sequence[str]) -> list[str]:
         lines.append(output.fitting(f"  {identity} ({step.get('status')}): {text}"))
     if (more := len(left) - OPEN_SHOWN_MAX) > 0:
         lines.append(f"  and {more} more")
-    summary = mapping_of(plan.document, "ralph-exit").get("final-summary")
-    if plan.status == COMPLETED and summary:
+    summary = document_fields.mapping_of(plan.document, "ralph-exit").get("final-summary")
+    if plan.status == words.COMPLETED and summary:
         lines.append(f"ended: {str(summary).strip().partition(chr(10))[0]}")
     needed = plan.document.get("human-needed")
     if isinstance(needed, dict) and str(needed.get("reason")) not in known:

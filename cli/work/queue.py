@@ -13,13 +13,7 @@ from sprintlog.engine.sprint.queue.requests import (
     SubmittedRequest,
     find_request,
 )
-from sprintlog.engine.sprint.state.transitions import check_exists
-from sprintlog.engine.sprint.state.words import (
-    PENDING,
-    PRIORITIES,
-    REQUEST_STATUSES,
-    REQUEST_TYPES,
-)
+from sprintlog.engine.sprint.state import transitions, words
 from sprintlog.projections.views import queue as views
 from sprintlog.projections.views.queue import RequestHistory, RequestWithHistory
 
@@ -112,8 +106,8 @@ def command() -> None:
 @typed.option(
     "--description", may_be_empty=True, metavar="TEXT", help="Details. [the title]"
 )
-@typed.choice_option("--priority", of=PRIORITIES, help="The priority. [medium]")
-@typed.choice_option("--type", of=REQUEST_TYPES, help="The type. [improvement]")
+@typed.choice_option("--priority", of=words.PRIORITIES, help="The priority. [medium]")
+@typed.choice_option("--type", of=words.REQUEST_TYPES, help="The type. [improvement]")
 @typed.option("--id", "identity", metavar="ID", help="The id. [req-N, the next number]")
 @typed.option(
     "--discovered-in",
@@ -147,10 +141,14 @@ def add(title: str | None, file: str | None, context: str | None, **given: Any) 
 
 @command.command("list")
 @typed.choice_option(
-    "--status", of=REQUEST_STATUSES, multiple=True, help="Only this state."
+    "--status", of=words.REQUEST_STATUSES, multiple=True, help="Only this state."
 )
-@typed.choice_option("--priority", of=PRIORITIES, multiple=True, help="Only this priority.")
-@typed.choice_option("--type", of=REQUEST_TYPES, multiple=True, help="Only this type.")
+@typed.choice_option(
+    "--priority", of=words.PRIORITIES, multiple=True, help="Only this priority."
+)
+@typed.choice_option(
+    "--type", of=words.REQUEST_TYPES, multiple=True, help="Only this type."
+)
 @with_reading
 def list_(reading: ReadOptions, **wanted: tuple[str, ...]) -> None:
     """List the requests in the order in which they were recorded.
@@ -159,7 +157,7 @@ def list_(reading: ReadOptions, **wanted: tuple[str, ...]) -> None:
     """
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
-        check_exists(sprint)
+        transitions.check_exists(sprint)
         found = views.matching(sprint, wanted)
         answer = [views.request(sprint, entry) for entry in found]
         rows = [row_of(entry) for entry in found]
@@ -180,7 +178,7 @@ def show(request: str, reading: ReadOptions) -> None:
         entry = find_request(sprint, request)
         found = views.with_history(sprint, entry, workspace.events(sprint.id))
     print_answer(found, lines_of(found), as_json=reading.as_json)
-    if found.status == PENDING and not reading.as_json:
+    if found.status == words.PENDING and not reading.as_json:
         hint(
             f"`sprintlog queue approve {found.id} --reasoning WHY` adds it to the plan, "
             "with your own `--prompt TEXT` if given; reject, defer and backlog do not"

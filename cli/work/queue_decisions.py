@@ -27,11 +27,9 @@ from sprintlog.projections.views import queue as views
 from sprintlog.projections.views.back import decoded
 from sprintlog.projections.workspace import Handled
 
-from .. import typed
-from ..context import with_recording
+from .. import context, places, typed
 from ..intake.files import read_bytes
 from ..output import fitting, hint, print_answer, print_text, table, warn
-from ..places import source_of
 from ..record import UNNAMED, Options, Recording, arguments_of, record, recording
 from .injection import Coming, named, of_workflow, with_position, with_workflow
 from .queue import REQUEST
@@ -78,7 +76,7 @@ REASONING = typed.option("--reasoning", required=True, metavar="TEXT", help="The
 @with_workflow
 @with_position
 @typed.flag("--dry-run", help="Show the result without recording it.")
-@with_recording
+@context.with_recording
 def approve(
     request: str,
     workflow: str | None,
@@ -113,7 +111,7 @@ def approve(
                 position=position,
                 workflow=workflow,
                 nodes=None if workflow is None else coming.nodes,
-                sources=tuple(source_of(location, *read) for read in coming.read),
+                sources=tuple(places.source_of(location, *read) for read in coming.read),
                 **said,
             )
         )
@@ -133,7 +131,7 @@ def approve(
 @REQUEST
 @REASONING
 @typed.option("--reason", metavar="TEXT", help="Why it is rejected. [the reasoning]")
-@with_recording
+@context.with_recording
 def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> None:
     """Reject a request.
 
@@ -149,7 +147,7 @@ def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> No
 @typed.choice_option(
     "--until", of=DEFERRALS, required=True, help="When the request becomes pending again."
 )
-@with_recording
+@context.with_recording
 def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
     """Defer a request; it becomes pending again once its condition is met.
 
@@ -166,7 +164,7 @@ def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
 @typed.command()
 @REQUEST
 @REASONING
-@with_recording
+@context.with_recording
 def backlog(request: str, reasoning: str, **given: Any) -> None:
     """Move a request to the backlog.
 
@@ -179,7 +177,7 @@ def backlog(request: str, reasoning: str, **given: Any) -> None:
 @typed.command()
 @REQUEST
 @typed.option("--reason", required=True, metavar="TEXT", help="Why it is decided again.")
-@with_recording
+@context.with_recording
 def reopen(request: str, reason: str, **given: Any) -> None:
     """Revert a decision: the request becomes pending again, and nothing else changes.
 
@@ -194,7 +192,7 @@ def reopen(request: str, reason: str, **given: Any) -> None:
 @typed.flag("--auto", help="Let rules decide; required.")
 @typed.file_option("--rules", help="Use other rules than sprintlog's; YAML or JSON.")
 @typed.flag("--dry-run", help="Show the decisions without recording them.")
-@with_recording
+@context.with_recording
 def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
     """Apply rules to all pending requests in one append.
 

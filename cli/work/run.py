@@ -25,16 +25,12 @@ from sprintlog.engine.sprint.state.words import PRIORITIES
 from sprintlog.projections.views.work import next_answer
 from sprintlog.projections.workspace import Workspace
 
-from .. import output, settings, typed
+from .. import named_sprint, output, prompt_option, record, settings, stops, typed
 from ..agents.reconciliation import compare_lost, compare_sessions
 from ..context import environment, open_workspace, with_json, with_sprint
 from ..iterations.budgets import budgets_and_price, raising_lines, with_run_budgets
 from ..iterations.loop_rules import JudgingOptions, with_judging
-from ..named_sprint import told
-from ..prompt_option import prompt_file_in, with_prompt_file
-from ..record import check_actor
 from ..screen import times
-from ..stops import run_ends_with, show_waiting
 from ..wrapping.recorder import begin_sprint, open_or_make
 from .run_options import Notifying, print_dry_run, typed_again, with_notify, with_rules
 
@@ -109,7 +105,7 @@ class RunCommand(typed.TypedCommand):
     metavar="SECONDS",
     help=f"Pause after an iteration towards a goal that changed nothing. [{REST_SECONDS}]",
 )
-@with_prompt_file
+@prompt_option.with_prompt_file
 @with_notify
 @typed.option(
     "--fallback",
@@ -170,7 +166,7 @@ def command(
 
     Example: sprintlog run -- claude -p --output-format json
     """
-    check_actor(actor)
+    record.check_actor(actor)
     budgets, price = budgets_and_price(spending)
     means = RunSettings(
         _agent_meant(agent),
@@ -186,7 +182,7 @@ def command(
         measure_variables=tuple(settings.setting("measure.environment") or ()),
         stops_on_request=stops_on_request,
         rest_seconds=rest_seconds,
-        show=show_waiting if output.shows_counting() else None,
+        show=stops.show_waiting if output.shows_counting() else None,
         budgets=budgets,
         price=price,
         options=typed_again(click.get_current_context()),
@@ -198,7 +194,7 @@ def command(
         chosen, last = _drive(means, judged, sprint_id, prompt_file, notifying)
     except errors.LostLogError as lost:
         raise errors.LostLogError(_record_loss(sprint_id, actor)) from lost
-    _answer(chosen, told(last), as_json=as_json)
+    _answer(chosen, named_sprint.told(last), as_json=as_json)
     sys.exit(_ends_with(last))
 
 
@@ -224,7 +220,7 @@ def _drive(
     with log as workspace, Signals() as signals:
         chosen = _sprint_of(workspace, sprint_id, prompt_file, means.actor)
         means = means._replace(
-            prompt_file=prompt_file_in(workspace, prompt_file),
+            prompt_file=prompt_option.prompt_file_in(workspace, prompt_file),
             notices=notifying.notices(workspace, output.progress),
             told_wait_seconds=notifying.notify_wait,
         )
@@ -269,7 +265,7 @@ def _ends_with(last: Action | BaseException) -> int:
     """Return the exit status for the action or error that ended the run."""
     match last:
         case Action():
-            return run_ends_with(last)
+            return stops.run_ends_with(last)
         case InterruptedBySignal():
             return 128 + last.number
         case errors.SprintlogError():

@@ -22,14 +22,11 @@ from sprintlog.projections.views.runs import DryRun, planned
 from sprintlog.projections.views.runs import told as answered
 from sprintlog.projections.workspace import Envelope, Workspace
 
-from .. import settings, typed
+from .. import named_sprint, output, settings, stops, typed
 from ..context import Function, environment, open_workspace, packed
 from ..iterations import loop_rules as options
 from ..iterations.budgets import budget_lines, raising_lines
 from ..iterations.status_lines import rules_said
-from ..named_sprint import told
-from ..output import print_json, print_styled, wrapped
-from ..stops import reason_lines
 
 WORDS_CHARS_MAX = 200
 
@@ -40,7 +37,7 @@ def print_dry_run(named: str | None, means: RunSettings, *, as_json: bool) -> No
         sprint, now = workspace.sprint(workspace.choose(named)), workspace.now()
         is_run = is_held(lock_of(workspace.location.folder, sprint.id))
     check_cost_is_known(sprint, means)
-    action = told(next_action(sprint, now=now))
+    action = named_sprint.told(next_action(sprint, now=now))
     budgets = planned(sprint, means.budgets, now=now)
     if as_json:
         found = DryRun(
@@ -50,13 +47,13 @@ def print_dry_run(named: str | None, means: RunSettings, *, as_json: bool) -> No
             budgets=answered(budgets),
             is_run_now=is_run,
         )
-        print_json(found)
+        output.print_json(found)
         return
     number = f"iteration {action.iteration}" if action.iteration else None
     what = " ".join(filter(None, (action.do, action.phase, number)))
     ends = action.do in (STOP, DONE)
     lines = [f"{sprint.id}: {'it would end at once' if ends else f'next: {what}'}"]
-    lines += [f"  {line}" for line in reason_lines(action)]
+    lines += [f"  {line}" for line in stops.reason_lines(action)]
     lines += [] if action.do == STOP else [f"  {ACTIONS[action.do]}"]
     lines.append(f"with: {' '.join(means.command)[:WORDS_CHARS_MAX]}")
     if is_run:
@@ -64,8 +61,8 @@ def print_dry_run(named: str | None, means: RunSettings, *, as_json: bool) -> No
     if (kept := rules_said(sprint)) is not None:
         lines.append(f"rules: {kept}")
     lines += raising_lines(sprint, means.budgets, now)
-    said = [part for line in lines for part in wrapped(line, indent="  ")]
-    print_styled("\n".join([*said, *budget_lines(budgets)]))
+    said = [part for line in lines for part in output.wrapped(line, indent="  ")]
+    output.print_styled("\n".join([*said, *budget_lines(budgets)]))
 
 
 _NAMES = frozenset(

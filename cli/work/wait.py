@@ -6,19 +6,14 @@ from sprintlog.engine.adapters.processes.signals import InterruptedBySignal
 from sprintlog.engine.sprint.agent.actions import STOP
 from sprintlog.projections.views.work import WaitEnded
 
-from .. import typed
-from ..context import with_actor, with_json, with_sprint
-from ..named_sprint import told
-from ..output import NOT_FOUND, REFUSED, print_json, print_text
-from ..record import check_actor
-from ..stops import reason_lines
+from .. import context, named_sprint, output, record, stops, typed
 from ..wrapping.limit_wait import wait
 
 
 @typed.command()
-@with_actor
-@with_sprint
-@with_json
+@context.with_actor
+@context.with_sprint
+@context.with_json
 def command(sprint_id: str | None, actor: str, as_json: bool) -> None:
     """Wait until the limit that ended the agent's last run has expired.
 
@@ -31,21 +26,21 @@ def command(sprint_id: str | None, actor: str, as_json: bool) -> None:
 
     Example: while sprintlog wrap -- ./iterate.sh; sprintlog wait || test $? = 3; do :; done
     """
-    check_actor(actor)
+    record.check_actor(actor)
     try:
         chosen, last = wait(sprint_id, actor)
     except InterruptedBySignal as signal:
         sys.exit(128 + signal.number)
     if last is None:
-        limit, code, lines = "none", NOT_FOUND, ["no limit"]
+        limit, code, lines = "none", output.NOT_FOUND, ["no limit"]
     elif last.do == STOP:
-        limit, code = "person", REFUSED
-        lines = ["a person is needed", *reason_lines(told(last))]
+        limit, code = "person", output.REFUSED
+        lines = ["a person is needed", *stops.reason_lines(named_sprint.told(last))]
     else:
         limit, code, lines = "expired", 0, ["the limit has expired"]
     if as_json:
         found = (last.until, last.waits_for, last.why) if last is not None else ()
-        print_json(WaitEnded(chosen, limit, *found))
+        output.print_json(WaitEnded(chosen, limit, *found))
     else:
-        print_text(f"{chosen}: {lines[0]}", *lines[1:])
+        output.print_text(f"{chosen}: {lines[0]}", *lines[1:])
     sys.exit(code)

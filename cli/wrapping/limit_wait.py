@@ -7,18 +7,16 @@ from sprintlog.engine.service.driver.agent import Driver, RunSettings
 from sprintlog.engine.service.driver.own_waits import wait_for_limit
 from sprintlog.engine.sprint.agent.actions import STOP, Action
 
-from ..context import environment, open_workspace
-from ..output import note, progress, shows_counting
-from ..stops import show_waiting
+from .. import context, output, stops
 
 
 def wait(sprint_id: str | None, actor: str) -> tuple[str, Action | None]:
     """Wait until a sprint's limit expires; return the sprint's id and any next action."""
-    show = show_waiting if shows_counting() else None
-    means = RunSettings((), environment(), 0, actor=actor, show=show)
-    with open_workspace() as workspace, Signals() as signals:
+    show = stops.show_waiting if output.shows_counting() else None
+    means = RunSettings((), context.environment(), 0, actor=actor, show=show)
+    with context.open_workspace() as workspace, Signals() as signals:
         chosen = workspace.choose(sprint_id)
-        driver = Driver(workspace, chosen, means, signals, -1, progress)
+        driver = Driver(workspace, chosen, means, signals, -1, output.progress)
         return chosen, wait_for_limit(driver)
 
 
@@ -29,5 +27,5 @@ def wait_after_wrap(sprint_id: str | None) -> int:
     except InterruptedBySignal as signal:
         return signal.number
     if last is not None and last.do == STOP:
-        note(f"{chosen} needs a person: {last.why}")
+        output.note(f"{chosen} needs a person: {last.why}")
     return 0
