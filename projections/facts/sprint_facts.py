@@ -15,9 +15,7 @@ from sprintlog.engine.judging.loop_rules import CONTINUE, ROLLBACK
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.agent_sessions.known_sessions import sessions, summary
-from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
-from sprintlog.engine.service.streams.evaluation import Judged, evaluate
-from sprintlog.engine.service.streams.points import last_version
+from sprintlog.engine.service.streams import catalogue, evaluation, points
 from sprintlog.engine.sessions.names import session_stream
 from sprintlog.engine.sessions.summary import Summary
 from sprintlog.engine.sprint.agent.actions import PERSON, Action
@@ -26,19 +24,15 @@ from sprintlog.engine.sprint.iterations.budgets import run_again
 from sprintlog.engine.sprint.iterations.rollback import iteration_end
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.phases.gate import attempts_of
-from sprintlog.engine.sprint.state.completion import goal_standing
+from sprintlog.engine.sprint.state import completion, sprint, transitions
 from sprintlog.engine.sprint.state.document_fields import goal_said, steps_of
-from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import elapsed
-from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_status
 
 from ..history.blame import event_at
 from ..history.decisions import Decision
 from ..history.kept_decisions import decisions_at
-from ..text.decision_sentences import DecisionWords, decided
-from ..text.event_line import figures, what
-from ..text.phrases import milliseconds
+from ..text import decision_sentences, event_line, phrases
 from ..text.stops import Told, standing, worked
 from ..views import iterations as iteration_views
 from ..views import work as work_views
@@ -82,8 +76,8 @@ class SprintFacts:
         self._position = position
         self._past = past or SprintPast()
         self.sprint = workspace.sprint(sprint_id, at=at)
-        check_exists(self.sprint)
-        self.stream = sprint_stream(self.sprint.id)
+        transitions.check_exists(self.sprint)
+        self.stream = catalogue.sprint_stream(self.sprint.id)
 
     @cached_property
     def named(self) -> str:
@@ -149,9 +143,9 @@ class SprintFacts:
         return [*standing(self.sprint, self.status, self.action, when, judged)]
 
     @cached_property
-    def judged(self) -> Judged:
+    def judged(self) -> evaluation.Judged:
         """Return the judged iterations."""
-        return evaluate(self.workspace.log, self.sprint)
+        return evaluation.evaluate(self.workspace.log, self.sprint)
 
     @cached_property
     def keeps_files(self) -> bool:
@@ -237,7 +231,7 @@ class SprintFacts:
         """
         to = iteration_end(self.sprint.knowledge, iteration, version=self.version)
         then = self.workspace.sprint(self.sprint.id, at=f"version:{to}")
-        there = Sprint(self.sprint.id)
+        there = sprint.Sprint(self.sprint.id)
         there.plan, there.knowledge = then.plan, self.sprint.knowledge
         there.version = self.version
         then_next = what_is_next(self.workspace, there, at=self.at)
@@ -260,7 +254,7 @@ class SprintFacts:
     def goal(self) -> str | None:
         """Return a loop's goal, preceded by its status."""
         said = goal_said(self.sprint.document) if self.sprint.plan.is_ralph else None
-        return f"{goal_standing(self.sprint.plan)}: {said}" if said else None
+        return f"{completion.goal_standing(self.sprint.plan)}: {said}" if said else None
 
     @cached_property
     def goal_steps(self) -> dict[str, Mapping[str, Any]]:
@@ -313,7 +307,7 @@ class SprintFacts:
     @cached_property
     def started_ms(self) -> int | None:
         """Return the start time in milliseconds since 1970; None if it is invalid."""
-        return milliseconds(self.started_at) if self.started_at else None
+        return phrases.milliseconds(self.started_at) if self.started_at else None
 
     def elapsed(self, at: str) -> str | None:
         """Return the time from the sprint's start to `at` as `HH:MM:SS`."""
@@ -327,9 +321,9 @@ class SprintFacts:
     def event_lines(self, count: int) -> list[tuple[RecordedEvent, str, bool]]:
         """Return the newest events, each with a line of text and a flag if it is quiet."""
         return [
-            (one, what(one), kind is not None and kind.is_quiet)
+            (one, event_line.what(one), kind is not None and kind.is_quiet)
             for one in self.newest(count)
-            for kind in [CODEC.events.get(one.type)]
+            for kind in [catalogue.CODEC.events.get(one.type)]
         ]
 
     @cached_property
@@ -337,9 +331,9 @@ class SprintFacts:
         """Return the decisions, as in `audit --json`."""
         return decisions_at(self.workspace, self.sprint.id, self.version)
 
-    def decision_words(self, decision: Decision) -> DecisionWords:
+    def decision_words(self, decision: Decision) -> decision_sentences.DecisionWords:
         """Return a decision as a sentence, with its reason."""
-        return decided(self.event(decision.version), decision.evidence)
+        return decision_sentences.decided(self.event(decision.version), decision.evidence)
 
     @cached_property
     def queue(self) -> list[RequestAnswer]:
@@ -367,13 +361,13 @@ class SprintFacts:
         for name in sessions(log):
             agent, _, identity = name.partition("-")
             stream = session_stream(agent, identity)
-            until = last_version(log, stream, position=self.position)
+            until = points.last_version(log, stream, position=self.position)
             first = next(iter(log.read_stream(stream, until=1)), None)
             if until and first is not None and first.correlation_id in works:
                 found.append((first.position, name, stream, until))
         newest = sorted(found)[-SESSIONS_MAX:]
         return [
-            (name, found, figures(found, ends=False))
+            (name, found, event_line.figures(found, ends=False))
             for _, name, stream, until in newest
             for found in [summary(log, stream, until=until)]
         ]

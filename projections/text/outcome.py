@@ -9,15 +9,9 @@ from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.events import ClaimAccepted, GoalCompleted
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
-from sprintlog.engine.sprint.state.completion import (
-    goal_standing,
-    open_claim,
-    refusal_of,
-    urgent,
-)
+from sprintlog.engine.sprint.state import completion, words
 from sprintlog.engine.sprint.state.document_fields import goal_said, min_iterations
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.engine.sprint.state.words import COMPLETED
 
 from ..views.iteration_quality import pending_advice
 from .phrases import counted
@@ -35,25 +29,25 @@ def goal_word(sprint: Sprint) -> str | None:
     plan = sprint.plan
     if not plan.is_ralph:
         return None
-    if plan.status == COMPLETED:
+    if plan.status == words.COMPLETED:
         if not isinstance(plan.last.sprint, GoalCompleted):
             return OPEN
         return VERIFIED if isinstance(plan.last.decided, ClaimAccepted) else CLAIMED
-    if refusal_of(plan):
+    if completion.refusal_of(plan):
         return REFUSED
-    return OPEN if open_claim(plan) is None else CLAIMED
+    return OPEN if completion.open_claim(plan) is None else CLAIMED
 
 
 def result_said(sprint: Sprint, judged: Judged | None) -> list[str]:
     """Return the result of a sprint and its evidence, as parts of a sentence."""
     plan = sprint.plan
-    if plan.status == COMPLETED:
+    if plan.status == words.COMPLETED:
         return [*_of_completed(sprint)]
     claim, parts = plan.last.claim, list[str]()
     if claim is not None and claim.iteration == plan.iteration:
-        if why := refusal_of(plan):
+        if why := completion.refusal_of(plan):
             parts.append(f"claim refused: {why}")
-        elif open_claim(plan) is not None:
+        elif completion.open_claim(plan) is not None:
             parts.append("claimed, not verified")
     said = (_measured_said(judged) if judged is not None else None) or ""
     is_known = any(said.partition(" in ")[0] in part for part in parts)
@@ -65,9 +59,9 @@ def _of_completed(sprint: Sprint) -> Iterator[str]:
     if plan.is_ralph:
         done = plan.last.sprint
         if isinstance(done, GoalCompleted) or getattr(done, "abandons_goal", False):
-            yield f"the goal is {goal_standing(plan)}"
+            yield f"the goal is {completion.goal_standing(plan)}"
     elif total := sum(plan.tree.phases.values()):
-        yield f"{plan.tree.phases[COMPLETED]} of {counted(total, 'phase')} completed"
+        yield f"{plan.tree.phases[words.COMPLETED]} of {counted(total, 'phase')} completed"
 
 
 def usable(sprint: Sprint, judged: Judged | None) -> int | None:
@@ -75,7 +69,7 @@ def usable(sprint: Sprint, judged: Judged | None) -> int | None:
     tracker, done = sprint.knowledge.tracker, sprint.plan.last.sprint
     if tracker.selected is not None:
         return tracker.selected.number
-    if sprint.plan.status == COMPLETED and isinstance(done, GoalCompleted):
+    if sprint.plan.status == words.COMPLETED and isinstance(done, GoalCompleted):
         return done.iteration or None
     return None if judged is None else judged.target()
 
@@ -94,7 +88,7 @@ def use_said(sprint: Sprint, judged: Judged | None) -> str | None:
 def completes(sprint: Sprint, action: Action, judged: Judged | None) -> str | None:
     """Return the command that completes a goal whose tests all pass, or None."""
     plan = sprint.plan
-    if plan.status == COMPLETED or judged is None or goal_said(plan.document) is None:
+    if plan.status == words.COMPLETED or judged is None or goal_said(plan.document) is None:
         return None
     advice = pending_advice(judged)
     may_complete = (
@@ -102,7 +96,7 @@ def completes(sprint: Sprint, action: Action, judged: Judged | None) -> str | No
         and plan.iteration >= min_iterations(plan.document)
         and action.because in _COMPLETES
         and plan.iteration in _all_pass(judged)
-        and not (refusal_of(plan) or urgent(sprint, put_off=True))
+        and not (completion.refusal_of(plan) or completion.urgent(sprint, put_off=True))
         and not (advice is not None and advice.action == ROLLBACK)
     )
     return "`sprintlog goal complete` if that is the goal" if may_complete else None

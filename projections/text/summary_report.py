@@ -19,12 +19,7 @@ from sprintlog.engine.usage import COST, bounded
 
 from ..markdown import bare, code, code_cell, table
 from ..state_files import iteration_report as reports
-from ..views.iteration_quality import (
-    as_the_best,
-    equals_by_exit_code,
-    pending_advice,
-    removed_tests,
-)
+from ..views import iteration_quality
 
 BARS = "▁▂▃▄▅▆▇█"
 PLAIN = "_.-=+*#@"
@@ -141,17 +136,17 @@ def _quality(
         unknown = unknown_parts(best.score)
         score = reports.said(best.score.value, 2) + (f"; {unknown}" if unknown else "")
         lines.append(f"- **Best**: iteration {best.number} ({score})")
-        if equals := equals_by_exit_code(judged):
+        if equals := iteration_quality.equals_by_exit_code(judged):
             lines.append(f"- **Equal**: {equals}")
-        if removed := removed_tests(judged, best):
+        if removed := iteration_quality.removed_tests(judged, best):
             lines.append(f"- **Tests**: {removed}")
-    given = pending_advice(judged)
+    given = iteration_quality.pending_advice(judged)
     if given is not None:
         typed = ""
         if given.action == ROLLBACK and given.target is not None:
             typed = f"`sprintlog rollback iter:{given.target}`"
             typed = f": {typed}; with --files, only the files"
-            if which := as_the_best(judged, given.target):
+            if which := iteration_quality.as_the_best(judged, given.target):
                 typed += f"; {which}, and later"
         if given.cause == UNCERTAIN:
             typed = "; to measure more, see `sprintlog help record`"

@@ -4,10 +4,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from sprintlog.engine.judging.evaluation import Judgement
+from sprintlog.engine.judging import evaluation, loop_rules, recommend
 from sprintlog.engine.judging.exact import BY_EXIT_CODE, shown
-from sprintlog.engine.judging.loop_rules import CONTINUE, ROLLBACK
-from sprintlog.engine.judging.recommend import Recommendation, is_as_good
 from sprintlog.engine.judging.score import BUILD, Score
 from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.events import OF_ITERATION
@@ -55,10 +53,10 @@ def plain(value: Any) -> Any:
 class IterationStanding(NamedTuple):
     """The best and the last iteration, and the pending advice."""
 
-    best: Judgement | None
-    last: Judgement | None
+    best: evaluation.Judgement | None
+    last: evaluation.Judgement | None
     """The most recently measured effective iteration."""
-    advice: Recommendation | None
+    advice: recommend.Recommendation | None
     """The pending advice, unless the advice is to continue."""
 
 
@@ -66,22 +64,22 @@ def standing(judged: Judged) -> IterationStanding:
     """Return the quality of a sprint's iterations, and the pending advice."""
     last = None if judged.last is None else judged.one(judged.last)
     given = pending_advice(judged)
-    is_more = given is not None and given.action != CONTINUE
+    is_more = given is not None and given.action != loop_rules.CONTINUE
     return IterationStanding(judged.best(), last, given if is_more else None)
 
 
-def advice_in_force(judged: Judged) -> Recommendation | None:
+def advice_in_force(judged: Judged) -> recommend.Recommendation | None:
     """Return the advice after the last measurement, or None before the first one."""
     is_due = judged.last is not None or unmeasured_iteration(judged.sprint) is not None
     return judged.recommendation() if is_due else None
 
 
-def pending_advice(judged: Judged) -> Recommendation | None:
+def pending_advice(judged: Judged) -> recommend.Recommendation | None:
     """Return advice that has not been followed yet, or None if there is nothing to do."""
     if judged.sprint.plan.status == COMPLETED:
         return None
     given = advice_in_force(judged)
-    if given is None or given.action != ROLLBACK:
+    if given is None or given.action != loop_rules.ROLLBACK:
         return given
     # Earlier files may have been restored since, with or without the plan.
     since = 0 if judged.last is None else judged.one(judged.last).version
@@ -95,7 +93,7 @@ def is_behind(judged: Judged, number: int) -> bool:
     if best is None or number == best.number:
         return False
     is_measured = judged.tracker.entry(number) is not None
-    return not (is_measured and is_as_good(judged.one(number), best))
+    return not (is_measured and recommend.is_as_good(judged.one(number), best))
 
 
 class FilesNow(NamedTuple):
@@ -203,7 +201,7 @@ TESTS_LOOKED_AT = 100
 """The number of iterations before the best one whose test counts are compared."""
 
 
-def removed_tests(judged: Judged, best: Judgement) -> str:
+def removed_tests(judged: Judged, best: evaluation.Judgement) -> str:
     """Return a note if the best iteration has fewer tests than an earlier one, or ""."""
     count = best.figures.test_count
     on_path = [n for n in measured_on_path(judged.sprint) if n < best.number]

@@ -11,11 +11,8 @@ from typing import Any, NamedTuple
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import asdict, replace
 
-from sprintlog.engine.judging import evaluation
-from sprintlog.engine.judging.changes import Alert
-from sprintlog.engine.judging.events import MeasurementRetracted, RecommendationGiven
+from sprintlog.engine.judging import changes, evaluation, events, recommend
 from sprintlog.engine.judging.metrics import named
-from sprintlog.engine.judging.recommend import Recommendation
 from sprintlog.engine.service.streams.evaluation import Failure, Judged, RunEnding
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.agent.actions import Action
@@ -24,11 +21,9 @@ from sprintlog.engine.sprint.iterations.described import Description
 
 from ..state_files.iteration_report import IterationReport, is_best_preserved
 from ..state_files.tracker import selection_data
-from .back import ChangedFiles
+from . import back, files, runs
 from .events import Answered, Recorded, Unchanged, filled
-from .files import Differences
 from .iteration_quality import ScorePart, advice_in_force, plain, score_fields
-from .runs import Spending, spending
 from .work import PathsLeftOut, left_out, work_tree, work_trees
 
 Figures = dict[str, float | str]
@@ -60,7 +55,7 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     figures: Figures | UnsetType = UNSET
     from_previous: Figures | UnsetType | None = UNSET
     from_baseline: Figures | UnsetType | None = UNSET
-    alerts: tuple[Alert, ...] | UnsetType = UNSET
+    alerts: tuple[changes.Alert, ...] | UnsetType = UNSET
     failed: dict[str, Any] | UnsetType = UNSET
     """Why the iteration could not be measured."""
     retracted: str | UnsetType = UNSET
@@ -84,7 +79,7 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] | UnsetType = UNSET
     git: GitState | UnsetType = UNSET
     """The state of the repository at the end of the iteration."""
-    spent: Spending | UnsetType = UNSET
+    spent: runs.Spending | UnsetType = UNSET
     """The usage of agents, if known; only in lists of iterations."""
     work_tree: str | UnsetType = UNSET
     """The work tree in which it started; absent if the log has only one."""
@@ -141,7 +136,7 @@ class IterationAnswer(Struct, frozen=True):
     """Whether a snapshot contains the files of the best iteration."""
     recommendation: Advice | None
     """Null for the baseline, because there is nothing to decide yet."""
-    changed: Differences | None = None
+    changed: files.Differences | None = None
     """The changed files and who changed them; null if files were not stored."""
 
 
@@ -153,7 +148,7 @@ class IterationsAnswer(Struct, frozen=True):
     stopped: Action | None
     """Why the sprint has stopped; null if it has not stopped."""
     stats: Any
-    spent: Spending | None
+    spent: runs.Spending | None
     """The usage of all agent runs; null before the first run."""
     best_iteration: int | None
     iterations: list[JudgedIteration]
@@ -170,14 +165,14 @@ class SelectionRecorded(Recorded, frozen=True, kw_only=True):
     """The recorded selection, as in best-iteration.yaml."""
 
     selection: dict[str, Any] | None
-    applied: ChangedFiles | UnsetType = UNSET
+    applied: back.ChangedFiles | UnsetType = UNSET
 
 
 class SelectionInForce(Unchanged, frozen=True, kw_only=True):
     """The effective selection; nothing was recorded."""
 
     selection: dict[str, Any] | None
-    applied: ChangedFiles | UnsetType = UNSET
+    applied: back.ChangedFiles | UnsetType = UNSET
 
 
 def judgement(
@@ -211,7 +206,7 @@ def failure(failed: Failure) -> JudgedIteration:
         classification=None,
         score=None,
     )
-    if isinstance(failed.event, MeasurementRetracted):
+    if isinstance(failed.event, events.MeasurementRetracted):
         return replace(one, retracted=failed.event.reason)
     said = asdict(failed.event)
     del said["number"]
@@ -264,7 +259,7 @@ def judgements(judged: Judged, found: ListedIterations) -> list[JudgedIteration]
     answers = [judgement(judged, one, off_path) for one in found.measured]
     answers = [with_ending(x, ends.get(x.iteration)) for x in answers]
     answers += [*map(failure, found.failures), *map(unmeasured, found.others)]
-    spent = {number: spending(took) for number, took in judged.spent().items()}
+    spent = {number: runs.spending(took) for number, took in judged.spent().items()}
     known, behind, claims = judged.described(), judged.left_behind(), judged.claims()
     told = [replace(x, spent=spent.get(x.iteration, UNSET)) for x in answers]
     told = [replace(x, claim=claims.get(x.iteration, UNSET)) for x in told]
@@ -295,7 +290,7 @@ def with_description(one: JudgedIteration, said: Description | None) -> JudgedIt
     return replace(one, **{name: getattr(said, name) or UNSET for name in named})
 
 
-def advice(given: Recommendation) -> Advice:
+def advice(given: recommend.Recommendation) -> Advice:
     """Convert a recommendation to an answer."""
     return filled(
         Advice,
@@ -310,7 +305,7 @@ def advice(given: Recommendation) -> Advice:
 
 
 def decided(
-    answer: Answered, told: Advice | RecommendationGiven
+    answer: Answered, told: Advice | events.RecommendationGiven
 ) -> AdviceRecorded | AdviceInForce:
     """Return the advice with the event that recorded it."""
     if isinstance(answer, Unchanged):
@@ -319,7 +314,7 @@ def decided(
 
 
 def selected(
-    answer: Answered, judged: Judged, applied: ChangedFiles | None
+    answer: Answered, judged: Judged, applied: back.ChangedFiles | None
 ) -> SelectionRecorded | SelectionInForce:
     """Return the selection with the event that recorded it."""
     more = {"selection": selection_data(judged), "applied": applied or UNSET}
@@ -371,7 +366,7 @@ def summary(
         sprint.document.get("status"),
         stopped,
         sprint.document.get("stats"),
-        spending(sprint.knowledge.spent) if sprint.knowledge.spent.runs else None,
+        runs.spending(sprint.knowledge.spent) if sprint.knowledge.spent.runs else None,
         None if best is None else best.number,
         [
             replace(x, summary=said.get(x.iteration)) if x.summary is UNSET else x

@@ -13,11 +13,7 @@ from sprintlog.engine.sprint.events import EVENTS, REQUEST, AgentRan, Injection,
 from sprintlog.engine.sprint.iterations.outcomes import last_begun
 from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.engine.sprint.queue.rules import Ruling
-from sprintlog.engine.sprint.state.effective_history import (
-    VersionRange,
-    effective_ranges,
-    is_effective,
-)
+from sprintlog.engine.sprint.state import effective_history
 from sprintlog.engine.sprint.state.queue import takes_part
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -120,7 +116,7 @@ def with_history(
     sprint: Sprint, entry: Data, events: Iterable[RecordedEvent]
 ) -> RequestWithHistory:
     """Return a request with its history, as of the sprint's version."""
-    live = effective_ranges(sprint.knowledge.rollbacks, sprint.version)
+    live = effective_history.effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     found: list[RequestHistory] = []
     asked_by, ran = None, None
     for recorded in events:
@@ -161,11 +157,11 @@ def ruling(found: Ruling) -> RulingAnswer:
 
 
 def _happened(
-    recorded: RecordedEvent, event: Event, live: list[VersionRange]
+    recorded: RecordedEvent, event: Event, live: list[effective_history.VersionRange]
 ) -> RequestHistory:
     names = _SAID.get(type(event), ())
     said = {name: getattr(event, name) for name in names}
-    in_force = isinstance(event, queue.RequestQueued) or is_effective(
+    in_force = isinstance(event, queue.RequestQueued) or effective_history.is_effective(
         live, recorded.version
     )
     return filled(RequestHistory, recorded, in_force=in_force, **said)
