@@ -266,10 +266,6 @@ TAMPERED: dict[str, tuple[Files, dict[str, int]]] = {
     "go: skipped": (
         edited(G, "    if Add", "    t.Skip()\n        if Add"), {"changed": 1, "skips": 1},
     ),
-    "go: another main": (
-        {G: GO + "\n    func TestMain(m *testing.M) {\n        os.Exit(0)\n    }\n"},
-        {"lines": 3},
-    ),
     "go: not built": (
         edited(G, "package app",
             "//go:build never\n\n"

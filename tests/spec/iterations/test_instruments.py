@@ -113,3 +113,10 @@ def test_a_hostile_text_takes_no_time(line: str) -> None:
     """A long text of any repeated part is compared in linear time."""
     text = line * (400_000 // len(line))
     assert changes({J: text}, {J: text + "x"}) is not None
+
+
+def test_a_main_function_of_go_tests_is_not_a_test() -> None:
+    """An added `TestMain` may end all tests of its package, so its lines count."""
+    main = "func TestMain(m *testing.M) {\n    os.Exit(0)\n}\n"
+    (found,) = compare({"a_test.go": b"package a\n"}, {"a_test.go": main.encode()})
+    assert found.lines == 3
