@@ -11,19 +11,12 @@ from ..journal.state import entry_id
 from ..log.event import Kind
 from ..log.port import Log
 from ..sprint.events import EditAdopted, GateStarted, GoalCompleted, SprintCompleted
-from ..sprint.iterations.decisions import check_retraction
-from ..sprint.iterations.goal import CompleteGoal
-from ..sprint.iterations.rollback import rollback_to_undo
+from ..sprint.iterations import decisions, goal, rollback
 from ..sprint.state.completion import AGENT, LOOP, PERSON
 from ..sprint.state.effective_history import effective_ranges, turned_by
 from ..sprint.state.sprint import Sprint
-from .agents import is_agents
-from .lost_runs import lost_run
-from .port import Envelope, Service
-from .state_file_owner import check_loop
-from .streams.catalogue import CODEC, sprint_stream
-from .streams.evaluation import evaluate
-from .streams.history import append_end, first_recorded
+from . import agents, lost_runs, port, state_file_owner
+from .streams import catalogue, evaluation, history
 
 CommandT = TypeVar("CommandT", bound=Command)
 
@@ -36,16 +29,16 @@ EVENTS_LOOKED_AT = 64
 
 
 def completed(
-    service: Service, state: Any, command: CommandT, envelope: Envelope
+    service: port.Service, state: Any, command: CommandT, envelope: port.Envelope
 ) -> CommandT:
     """Return a command with the facts that it requires, if it `needs_context`."""
     if not command.needs_context:
         return command
-    if isinstance(command, CompleteGoal):
+    if isinstance(command, goal.CompleteGoal):
         # An agent or a loop cannot claim a goal in the name of a person.
         is_loops = envelope.get("actor", UNNAMED[0]) == UNNAMED[0]
         given = LOOP if is_loops and command.source == PERSON else command.source
-        given = AGENT if is_agents(service, envelope) else given
+        given = AGENT if agents.is_agents(service, envelope) else given
         return cast(CommandT, replace(command, source=given))
     return cast(CommandT, _COMPLETE[command.name()](service, state, command))
 
@@ -55,9 +48,9 @@ def _is_there(log: Log, sprint: Sprint, to: int) -> bool:
     turned = turned_by(sprint.knowledge.rollbacks, sprint.version + 1, to)
     if turned.back:
         return False
-    stream = sprint_stream(sprint.id)
+    stream = catalogue.sprint_stream(sprint.id)
     since = (
-        CODEC.events.get(event.type)
+        catalogue.CODEC.events.get(event.type)
         for first, last in turned.gone
         for event in log.read_stream(stream, after=first - 1, until=last)
     )
@@ -91,8 +84,8 @@ def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
     """Return the latest decision between two effective versions; 0 if there is none."""
     latest, caused = 0, False
     # The preceding event shows whether another event caused the first of these.
-    for event in first_recorded(log, sprint, after=first - 2, until=last):
-        kind = CODEC.events.get(event.type)
+    for event in history.first_recorded(log, sprint, after=first - 2, until=last):
+        kind = catalogue.CODEC.events.get(event.type)
         how = kind.as_decision if kind is not None else None
         is_undoable = how is not None and how.kind in UNDOABLE
         is_one = is_undoable and not caused
@@ -110,7 +103,7 @@ def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
 def _begin_of_append(log: Log, sprint: Sprint, version: int) -> int:
     """Return the first version in the append that contains the given version."""
     while version > 1:
-        if append_end(log, sprint, version - 1) < version:
+        if history.append_end(log, sprint, version - 1) < version:
             break
         version -= 1
     return version
@@ -123,31 +116,31 @@ def _begin_of_gate(log: Log, sprint: Sprint, at: int, cause: str) -> int:
     process.
     """
     near = max(at - 1 - EVENTS_LOOKED_AT, 0)
-    for event in first_recorded(log, sprint, after=near, until=at - 1):
+    for event in history.first_recorded(log, sprint, after=near, until=at - 1):
         if event.id == cause and event.type == GateStarted.type:
             return event.version
     return at
 
 
-def _roll_back(service: Service, sprint: Sprint, command: Any) -> Any:
-    inside = append_end(service.log, sprint, command.to) > command.to
+def _roll_back(service: port.Service, sprint: Sprint, command: Any) -> Any:
+    inside = history.append_end(service.log, sprint, command.to) > command.to
     there = _is_there(service.log, sprint, command.to)
     return replace(command, is_inside_append=inside, is_there=there)
 
 
-def _undo(service: Service, sprint: Sprint, command: Any) -> Any:
+def _undo(service: port.Service, sprint: Sprint, command: Any) -> Any:
     # The latest effective rollback is undone before anything older.
-    since = rollback_to_undo(sprint) or 0
+    since = rollback.rollback_to_undo(sprint) or 0
     return replace(command, first=last_decision(service.log, sprint, after=since))
 
 
-def _judged(service: Service, sprint: Sprint, command: Any) -> Any:
+def _judged(service: port.Service, sprint: Sprint, command: Any) -> Any:
     """Return a command about iterations with the judgements that it requires."""
     number: Any = getattr(command, "number", None)
     name = command.name()
     if name == "retract-measurement":
-        check_retraction(sprint, number, command.reason)
-    judged = evaluate(service.log, sprint)
+        decisions.check_retraction(sprint, number, command.reason)
+    judged = evaluation.evaluate(service.log, sprint)
     match name:
         case "give-recommendation":
             return replace(command, given=judged.recommendation().event)
@@ -166,21 +159,21 @@ def _judged(service: Service, sprint: Sprint, command: Any) -> Any:
             return replace(command, selected=found.event)
 
 
-def _capture_baseline(service: Service, sprint: Sprint, command: Any) -> Any:
+def _capture_baseline(service: port.Service, sprint: Sprint, command: Any) -> Any:
     if command.loop_id is not None:
-        check_loop(service, sprint, command.loop_id)
+        state_file_owner.check_loop(service, sprint, command.loop_id)
     return command
 
 
-def _of_gate(service: Service, sprint: Sprint, command: Any) -> Any:
-    return replace(command, lost=lost_run(sprint, command.phase))
+def _of_gate(service: port.Service, sprint: Sprint, command: Any) -> Any:
+    return replace(command, lost=lost_runs.lost_run(sprint, command.phase))
 
 
-def _with_ours(service: Service, journal: Any, command: Any) -> Any:
+def _with_ours(service: port.Service, journal: Any, command: Any) -> Any:
     return replace(command, ours=service.documents.current(journal.id))
 
 
-def _hand_over(service: Service, journal: Any, command: Any) -> Any:
+def _hand_over(service: port.Service, journal: Any, command: Any) -> Any:
     entry = entry_id(command.prd_id, command.iteration)
     before = service.journals.events(journal.id, LearningReferenced)
     known = {event.learning_id for event in before if event.entry_id == entry}
@@ -192,7 +185,7 @@ _JUDGED = (
     *("give-recommendation", "select-best", "retract-measurement", "replace-baseline"),
     *("accept-instruments", "prune-snapshots"),
 )
-_COMPLETE: dict[str, Callable[[Service, Any, Any], Any]] = {
+_COMPLETE: dict[str, Callable[[port.Service, Any, Any], Any]] = {
     "roll-back": _roll_back,
     "undo": _undo,
     **dict.fromkeys(_JUDGED, _judged),

@@ -19,10 +19,8 @@ from ..log.event import Event
 from ..sprint.events import ForkCreated, Place, SprintCompiled, SprintImported
 from ..sprint.iterations.measurement import LOOP_ID
 from ..sprint.plan.create import check_sprint_id
-from .port import Outcome
-from .state_file_owner import check_loop, free_place
-from .streams.catalogue import CODEC, new_event, sprint_stream
-from .streams.history import append_end
+from . import port, state_file_owner
+from .streams import catalogue, history
 from .workspace import ServiceWorkspace
 
 
@@ -36,7 +34,7 @@ def fork(
     actor: str,
     reason: str | None = None,
     is_dry: bool = False,
-) -> Outcome:
+) -> port.Outcome:
     """Create a sprint in the state that another sprint had at a version.
 
     Repeating a fork has no effect, and an interrupted fork is continued. Nothing is
@@ -44,8 +42,8 @@ def fork(
     or if the version is in the middle of an append.
     """
     check_sprint_id(name, field="NAME")
-    source = sprint_stream(source_id)
-    if append_end(workspace.log, workspace.sprint(source_id), version) > version:
+    source = catalogue.sprint_stream(source_id)
+    if history.append_end(workspace.log, workspace.sprint(source_id), version) > version:
         raise RefusedError(
             f"cannot fork from version {version}: it is inside an atomic append",
             hint="run `sprintlog log` and choose the version before or after that append",
@@ -56,19 +54,19 @@ def fork(
     tree = workspace.tree.id if is_dry else workspace.own_tree.recorded()
     wanted = list(_taken_over(workspace, source, version, name, place, tree))
     known = _check_free(workspace, name, wanted, created)
-    check_loop(workspace, workspace.sprint(name), name)
+    state_file_owner.check_loop(workspace, workspace.sprint(name), name)
     if is_dry or known > len(wanted):
-        return Outcome(workspace.sprint(name), [])
+        return port.Outcome(workspace.sprint(name), [])
     if place is not None:
-        free_place(workspace, workspace.sprint(name), place)
-    wanted.append(new_event(created, at=workspace.now(), actor=actor))
-    stream = sprint_stream(name)
+        state_file_owner.free_place(workspace, workspace.sprint(name), place)
+    wanted.append(catalogue.new_event(created, at=workspace.now(), actor=actor))
+    stream = catalogue.sprint_stream(name)
     events: list[RecordedEvent] = []
     for first in range(known, len(wanted), APPEND_EVENTS_MAX):
         batch = wanted[first : first + APPEND_EVENTS_MAX]
         events = workspace.log.append(stream, batch, expect=first).events
         workspace.behind.add(stream)
-    return Outcome(workspace.sprint(name), events[-1:])
+    return port.Outcome(workspace.sprint(name), events[-1:])
 
 
 def _taken_over(
@@ -84,7 +82,7 @@ def _taken_over(
     Each copy has the version of its original, so references to versions remain valid.
     """
     for recorded in workspace.log.read_stream(source, until=version):
-        event = CODEC.decode(recorded)
+        event = catalogue.CODEC.decode(recorded)
         yield NewEvent(
             type=recorded.type,
             payload=_payload(recorded, event, name, place, tree),
@@ -112,21 +110,21 @@ def _payload(
             event, loop_id=name if re.fullmatch(LOOP_ID, name) else None
         )
         return encode(event)
-    return CODEC.today(recorded) or b""
+    return catalogue.CODEC.today(recorded) or b""
 
 
 def _check_free(
     workspace: ServiceWorkspace, name: str, wanted: list[NewEvent], created: ForkCreated
 ) -> int:
     """Return how many events of the fork exist; refuse if another sprint has the name."""
-    stream = sprint_stream(name)
+    stream = catalogue.sprint_stream(name)
     version = 0
     for recorded, draft_ in zip(
         workspace.log.read_stream(stream), [*wanted, None], strict=False
     ):
         version = recorded.version
         if draft_ is None:
-            event = CODEC.decode(recorded)
+            event = catalogue.CODEC.decode(recorded)
             same = isinstance(event, ForkCreated) and (
                 (event.source, event.version) == (created.source, created.version)
             )

@@ -12,19 +12,15 @@ from typing import TYPE_CHECKING, Generic, Self
 import msgspec
 from msgspec.structs import replace
 
-from .. import hashes
-from ..errors import RefusedError
+from .. import errors, hashes
 from ..judging import events as judged
 from ..judging.events import REFUSE, RulesSet
 from ..log.event import Event, Kind
 from ..sprint import events as f
-from ..sprint.state import transitions
-from ..sprint.state.queue import QUEUE, deferrals
+from ..sprint.state import queue, transitions, words
 from ..sprint.state.sprint import Sprint
-from ..sprint.state.words import COMPLETED
+from . import port, state_file_owner
 from .place.trees import shown_tree
-from .port import AloneError, Envelope, MovedOnError, Service, Skippable
-from .state_file_owner import free_place
 from .streams.catalogue import State, sprint_of
 
 if TYPE_CHECKING:
@@ -34,10 +30,10 @@ if TYPE_CHECKING:
 class Handling(msgspec.Struct, Generic[State], frozen=True):
     """A command being handled: its service, state, time and envelope."""
 
-    service: Service
+    service: port.Service
     state: State
     at: str
-    envelope: Envelope
+    envelope: port.Envelope
 
 
 Before = Callable[[Handling[State]], None]
@@ -55,7 +51,7 @@ class Middlewares(msgspec.Struct, Generic[State], frozen=True):
     Each step runs only if at least one event has one of its types; None means all types.
     """
 
-    def without(self, left_out: Collection[Skippable]) -> Self:
+    def without(self, left_out: Collection[port.Skippable]) -> Self:
         """Return these middlewares without the given steps."""
         if not left_out:
             return self
@@ -69,7 +65,7 @@ class Middlewares(msgspec.Struct, Generic[State], frozen=True):
 def _check_alone(action: Handling[State]) -> None:
     """Raise `AloneError` if other actions are waiting for the same commit."""
     if action.service.is_side_by_side:
-        raise AloneError
+        raise port.AloneError
 
 
 def finish_restores(action: Handling[Sprint]) -> None:
@@ -81,7 +77,7 @@ def finish_restores(action: Handling[Sprint]) -> None:
         return
     _check_alone(action)
     if ended := action.service.finish_restores(action.state):
-        raise MovedOnError(ended)
+        raise port.MovedOnError(ended)
 
 
 def edit_policy(sprint: Sprint) -> str:
@@ -99,7 +95,7 @@ def refuse_edits(action: Handling[Sprint]) -> None:
         return
     found = action.service.state_files.of_sprint().check(action.state)
     if found.state == "edited":
-        raise RefusedError(
+        raise errors.RefusedError(
             f"{found.problem}: nothing is recorded until it is resolved",
             hint="run `sprintlog rebuild` to save the edited file and write a valid one, "
             "then `sprintlog adopt` to adopt the edit",
@@ -117,15 +113,15 @@ def record_lost_run(action: Handling[Sprint]) -> None:
     from .lost_runs import record_lost
 
     if record_lost(action.service, action.state):
-        raise MovedOnError(1)
+        raise port.MovedOnError(1)
 
 
 def return_requests(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Add the events that return deferred requests to the operator queue."""
     plan = action.state.plan
-    if not plan.decisions and QUEUE not in plan.document:
+    if not plan.decisions and queue.QUEUE not in plan.document:
         return events
-    if not deferrals(plan.document, plan.decisions):
+    if not queue.deferrals(plan.document, plan.decisions):
         return events
     # Imported here: few sprints have deferred a request.
     from ..sprint.queue.returns import with_returns
@@ -149,7 +145,7 @@ def check_worktree(action: Handling[Sprint], events: list[Event]) -> list[Event]
     if sprint.plan.place is None or action.service.tree.has(sprint.knowledge.own_tree):
         return events
     where = shown_tree(action.service.location, sprint.knowledge.own_tree)
-    raise RefusedError(
+    raise errors.RefusedError(
         f"sprint {sprint.id} works in {where}, so its gate would check the wrong files "
         "here",
         hint="run the command there",
@@ -185,11 +181,11 @@ def take_over(action: Handling[Sprint], events: list[Event]) -> list[Event]:
             )
             taken += 0 if outcome.duplicate else len(outcome.events)
     if taken:
-        raise MovedOnError(taken)
+        raise port.MovedOnError(taken)
     return events
 
 
-def _queued_in(service: Service, sprint_id: str, request: str) -> str:
+def _queued_in(service: port.Service, sprint_id: str, request: str) -> str:
     """Return the sprint in which a request was queued; its forks have only copies."""
     knowledge = service.sprint(sprint_id).knowledge
     version, _ = knowledge.requests.get(request, (0, None))
@@ -207,14 +203,14 @@ def give_place(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     place = None
     for event in events:
         place = place or getattr(event, "place", None)
-    if place is None and sprint.plan.status == COMPLETED:
+    if place is None and sprint.plan.status == words.COMPLETED:
         goes_on = any(event.kind is not Kind.KNOWLEDGE for event in events)
         place = sprint.plan.place if goes_on else None
     if place is None:
         return events
     if not sprint.exists or action.service.tree.has(sprint.knowledge.own_tree):
         _check_alone(action)
-        free_place(action.service, sprint, place)
+        state_file_owner.free_place(action.service, sprint, place)
     return events
 
 

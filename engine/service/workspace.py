@@ -19,17 +19,13 @@ from ..log.event import Event
 from ..log.port import WAIT, Clock, Entropy, Log, Wait
 from ..log.stores import create_log, open_log, wall_clock
 from ..sprint.events import EditObserved
-from ..sprint.state.knowledge import WorkTree
+from ..sprint.state import knowledge, times, words
 from ..sprint.state.sprint import Sprint
-from ..sprint.state.times import from_milliseconds
-from ..sprint.state.words import SPRINT_STATUSES
 from . import handle as handling
-from . import port
-from .middlewares import ON_SPRINTS, ON_THE_JOURNAL
+from . import middlewares, port
 from .place import location as locations
+from .place import trees, trust
 from .place.location import Location
-from .place.trees import OwnWorkTree
-from .place.trust import check_trusted
 from .state_file_owner import choose
 from .streams.catalogue import SPRINTS, sprint_of, sprint_stream
 from .streams.repository import Repository
@@ -91,7 +87,7 @@ class ServiceWorkspace:
         self.connect(location, log)
         self.behind: set[str] = set()
         """The streams with events that their state files do not include yet."""
-        self.own_tree = OwnWorkTree(self, entropy)
+        self.own_tree = trees.OwnWorkTree(self, entropy)
 
     def connect(self, location: Location, log: Log) -> None:
         """Use the given log, and read everything again."""
@@ -115,7 +111,7 @@ class ServiceWorkspace:
     ) -> Self:
         """Create an empty log, or join a log on a server; refuse if a log exists."""
         location = locations.place_for_new(start, here=here, folder=folder)
-        check_trusted(location, safe=safe)
+        trust.check_trusted(location, safe=safe)
         locations.make_folder(location)
         if address is not None:
             from .place.served import open_or_make
@@ -161,7 +157,7 @@ class ServiceWorkspace:
         """
         if address is None:
             location = locations.find(start, folder=folder)
-            check_trusted(location, safe=safe)
+            trust.check_trusted(location, safe=safe)
             location = location.of_this_host()
         else:
             from .place.served import join
@@ -192,7 +188,7 @@ class ServiceWorkspace:
             self.anchor.close()
 
     @property
-    def tree(self) -> WorkTree:
+    def tree(self) -> knowledge.WorkTree:
         """Return the work tree as named in records; the first record creates its id."""
         return self.own_tree.found()
 
@@ -254,7 +250,7 @@ class ServiceWorkspace:
 
             command = extension_events.checked_command(command, envelope.get("observed"))
         handled = handling.handle(
-            self, self.repository, sprint_id, command, ON_SPRINTS, envelope
+            self, self.repository, sprint_id, command, middlewares.ON_SPRINTS, envelope
         )
         return port.Outcome(handled.state, handled.events, handled.duplicate)
 
@@ -279,7 +275,7 @@ class ServiceWorkspace:
         `expect`, raise `ConflictError` if the sprint has a different version. A known key
         returns the first result. Secrets in texts are masked unless `masks` is false.
         """
-        steps = ON_SPRINTS.without(without)
+        steps = middlewares.ON_SPRINTS.without(without)
         handled = handling.handle(self, self.repository, sprint_id, decide, steps, envelope)
         return port.Outcome(handled.state, handled.events, handled.duplicate)
 
@@ -291,7 +287,7 @@ class ServiceWorkspace:
         **envelope: Unpack[port.Envelope],
     ) -> "port.Handled[Journal]":
         """Load the journal, decide and append; the first event opens the journal here."""
-        steps = ON_THE_JOURNAL.without(without)
+        steps = middlewares.ON_THE_JOURNAL.without(without)
         return handling.handle(self, self.journals, JOURNAL, decide, steps, envelope)
 
     def finish_restores(self, sprint: Sprint) -> int:
@@ -330,7 +326,7 @@ class ServiceWorkspace:
 
     def now(self) -> str:
         """Return the clock's time in the format used by the log."""
-        return from_milliseconds(self.clock())
+        return times.from_milliseconds(self.clock())
 
     def choose(self, sprint_id: str | None) -> str:
         """Return the sprint that a command refers to, as `state_file_owner.choose` does."""
@@ -348,7 +344,7 @@ class ServiceWorkspace:
         """Return a sprint's status at its head version, from a cache if possible."""
         stream = sprint_stream(sprint_id)
         status = self.log.checkpoints.status(stream, version)
-        if status not in SPRINT_STATUSES:
+        if status not in words.SPRINT_STATUSES:
             status = self.sprint(sprint_id).plan.status
             self.log.checkpoints.keep_status(stream, version, status)
         return status

@@ -20,13 +20,10 @@ from ...adapters.hooks.hook_calls import HookPlace
 from ...adapters.hooks.hook_input import HookHeard, OddHookError, hear_hook
 from ...adapters.processes.process import ancestor
 from ...errors import NotFoundError, RefusedError, SprintlogError
-from ...log.append import instant
+from ...log import append, port
 from ...log.envelope import RecordedEvent
-from ...log.port import Wait
-from ...log.stores import open_log, wall_clock
-from ...log.stores.descriptors import held_open
-from ...sessions import events
-from ...sessions.work import work_in
+from ...log.stores import descriptors, open_log, wall_clock
+from ...sessions import events, work
 from ..place import location as locations
 from ..place.location import BEAT, Location, spool_folders
 from ..place.trust import check_trusted
@@ -37,7 +34,7 @@ PLACE = (".claude", "ralph-loop.local.md")
 """The folder and name of the plugin's file in the work tree."""
 BYTES_MAX = 64 * 1024
 _LINE = r"(?m)^(iteration|max_iterations|session_id): *\"?([^\s\"]{1,80})\"? *$"
-WAIT = Wait(seconds=0.2)
+WAIT = port.Wait(seconds=0.2)
 """The maximum wait for other processes in each step of a hook, which delays the agent."""
 AGENT_PROGRAMS = (
     *("claude", "codex", "copilot", "cursor-agent"),
@@ -91,7 +88,7 @@ def take_hook(
 
     With `waits`, the event is always spooled.
     """
-    now = instant(wall_clock())
+    now = append.instant(wall_clock())
     try:
         location = locations.find(start, folder=folder)
         check_trusted(location, safe=safe)
@@ -115,9 +112,9 @@ def take_hook(
         key=heard.key,
         counts=heard.counts,
         at=now,
-        correlation=work_in(environment) or "",
+        correlation=work.work_in(environment) or "",
         likeness=heard.likeness,
-        said_at=instant(heard.said_ms) if heard.said_ms is not None else "",
+        said_at=append.instant(heard.said_ms) if heard.said_ms is not None else "",
     )
     _mark(location, event, heard.stream, now)
     places = spool_folders(location, environment)
@@ -197,7 +194,7 @@ def is_due(folder: Path) -> bool:
     if 0 <= since < BEAT_SECONDS:
         return False
     try:
-        with held_open(mark, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW) as held:
+        with descriptors.held_open(mark, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW) as held:
             os.utime(held, (now, now))
     except OSError:
         return False

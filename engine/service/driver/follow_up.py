@@ -12,16 +12,13 @@ from ...judging import loop_rules as judging
 from ...sprint.agent import actions
 from ...sprint.agent.actions import of_advice
 from ...sprint.events.snapshots import LEFT_SHOWN_MAX
-from ...sprint.iterations.decisions import GiveRecommendation, SelectBest
+from ...sprint.iterations import decisions, measurement, snapshots
 from ...sprint.iterations.follow_up import due, loop_rules
-from ...sprint.iterations.measurement import FailMeasurement, is_unchanged
 from ...sprint.iterations.rollback import RollBack
-from ...sprint.iterations.snapshots import has_snapshot
 from ...sprint.state.sprint import open_iteration
 from ..reviews import decide_claim
-from ..work_tree import snapshot
+from ..work_tree import restore, snapshot
 from ..work_tree.capturer import Capturer, measure_by_rules, order_of
-from ..work_tree.restore import in_place
 from ..work_tree.restore_plan import RestoreOrder, result_order
 from ..work_tree.start_files import files_at_start
 from .agent import Driver
@@ -56,7 +53,7 @@ class FollowUp:
         if not self._rules().keeps_files or open_iteration(sprint.plan) is not None:
             return
         number = sprint.plan.iteration
-        if has_snapshot(sprint, number):
+        if snapshots.has_snapshot(sprint, number):
             return
         try:
             _, taken = snapshot.take_and_record(
@@ -119,7 +116,7 @@ class FollowUp:
         )
         for note in done.notes:
             driver.tell(f"       {note}")
-        if isinstance(done.command, FailMeasurement):
+        if isinstance(done.command, measurement.FailMeasurement):
             driver.tell(f"       not measured: {done.command.error}")
         if done.not_kept is not None:
             self._not_kept(number, done.not_kept)
@@ -136,9 +133,9 @@ class FollowUp:
             envelope=driver.envelope(),
             interruptible=driver.signals.interruptible,
         )
-        if self._rules().measure is None and not is_unchanged(driver.sprint()):
+        if self._rules().measure is None and not measurement.is_unchanged(driver.sprint()):
             return
-        self._driver.handle(GiveRecommendation())
+        self._driver.handle(decisions.GiveRecommendation())
         sprint = self._driver.sprint()
         advice = sprint.knowledge.tracker.recommended
         if advice is not None:
@@ -158,7 +155,7 @@ class FollowUp:
         workspace = driver.workspace
         held = snapshot.find_snapshot(workspace, driver.sprint(), point)
         driver.tell(f"back   to iteration {action.target}: {action.why}")
-        done = in_place(
+        done = restore.in_place(
             workspace,
             driver.sprint_id,
             RestoreOrder(held.snapshot, held.iteration),
@@ -184,7 +181,7 @@ class FollowUp:
         if not is_over or last.because not in SELECTS_AFTER or not self._rules().selects:
             return last
         try:
-            sprint = driver.handle(SelectBest()).sprint
+            sprint = driver.handle(decisions.SelectBest()).sprint
             chosen = sprint.knowledge.tracker.selected
             assert chosen is not None
             driver.tell(f"select iteration {chosen.number}")
@@ -203,7 +200,7 @@ class FollowUp:
             driver.tell(f"warning: its files cannot be applied: {error.message}")
             return
         order = result_order(workspace, sprint, RestoreOrder(held.snapshot, held.iteration))
-        done = in_place(
+        done = restore.in_place(
             workspace, driver.sprint_id, order, is_agreed=True, envelope=driver.envelope()
         )
         if done.placed is not None:

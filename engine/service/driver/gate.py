@@ -10,8 +10,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import NamedTuple, Unpack
 
-from ...adapters.processes import process
-from ...adapters.processes.programs import environment_of, run_script
+from ...adapters.processes import process, programs
 from ...errors import SprintlogError
 from ...log.envelope import RecordedEvent
 from ...log.event import Event
@@ -19,8 +18,7 @@ from ...sprint.events import GateStarted
 from ...sprint.phases.gate import GateResult, gate_of
 from ...sprint.phases.gate_checks import CheckGate, InterruptGate, StartGate
 from ...sprint.state.sprint import Sprint
-from ..lost_runs import OWN_RUNS
-from ..port import Envelope, Outcome, Refreshed
+from .. import lost_runs, port
 from ..streams.catalogue import CODEC
 from ..workspace import ServiceWorkspace
 
@@ -28,11 +26,11 @@ from ..workspace import ServiceWorkspace
 class GateRun(NamedTuple):
     """The result of a gate run."""
 
-    outcome: Outcome
+    outcome: port.Outcome
     """The check and its consequences; no events if the gate had already passed."""
     started: list[RecordedEvent]
     """The events recorded before the script started."""
-    refreshed: Refreshed | None = None
+    refreshed: port.Refreshed | None = None
     """The status of the state file when the script started."""
 
 
@@ -45,7 +43,7 @@ def run_gate(
     timeout_seconds: float | None = None,
     pass_on: Iterable[str] = (),
     interruptible: Callable[[], AbstractContextManager[None]] = nullcontext,
-    **envelope: Unpack[Envelope],
+    **envelope: Unpack[port.Envelope],
 ) -> GateRun:
     """Run a gate's script in the work tree, and record the result.
 
@@ -61,7 +59,7 @@ def run_gate(
     if key is not None and workspace.log.find_key(key):
         return GateRun(handle_with(_nothing, key=key, key_digest=digest), [])
     run = os.urandom(8).hex()
-    OWN_RUNS.add(run)
+    lost_runs.OWN_RUNS.add(run)
     try:
         this = process.process()
         start = StartGate(run, *this, phase=phase, timeout_seconds=timeout_seconds)
@@ -94,7 +92,7 @@ def run_gate(
             raise
         return GateRun(ended, began.events, refreshed)
     finally:
-        OWN_RUNS.discard(run)
+        lost_runs.OWN_RUNS.discard(run)
 
 
 def _run(
@@ -113,10 +111,10 @@ def _run(
         "ATTEMPT_NUMBER": started.attempt,
         "SPRINTLOG_ACTOR": "agent:gate",
     }
-    return run_script(
+    return programs.run_script(
         script,
         folder=workspace.location.root,
-        environment=environment_of(environment, extra=pass_on, **own),
+        environment=programs.environment_of(environment, extra=pass_on, **own),
         timeout_seconds=started.timeout_ms / 1000,
     )
 

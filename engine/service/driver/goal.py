@@ -17,14 +17,12 @@ from msgspec import structs
 from ...adapters.processes.programs import run_hook_command
 from ...errors import RefusedError
 from ...masking import mask
+from ...sprint.agent import prompt, runs
 from ...sprint.agent.actions import Action, HookRun
 from ...sprint.agent.next import run_of
-from ...sprint.agent.prompt import said_in
-from ...sprint.agent.runs import EndTurn, StartTurn
 from ...sprint.answers.verdict import Turn, Verdict, read_turn
 from ...sprint.iterations import hook_tasks
-from ...sprint.state.document_fields import hooks_of
-from ...sprint.state.words import COMPLETED, IN_PROGRESS, INTERRUPTED, RUNNING, SPAWNED
+from ...sprint.state import document_fields, words
 from ..work_tree.start_files import begun_with
 from .agent import Driver, ran_as
 from .follow_up import FollowUp
@@ -159,11 +157,11 @@ class GoalWork:
         assert action.prompt is not None
         # Catch up on steps that a killed loop missed; at first, that is the baseline.
         files = self._follow_up.files_at_start()
-        self._driver.handle(begun_with(StartTurn(), files))
+        self._driver.handle(begun_with(runs.StartTurn(), files))
         self._driver.refresh()
         plan = self._driver.sprint().plan
         number = plan.turns.number
-        told = said_in(plan, action.prompt)
+        told = prompt.said_in(plan, action.prompt)
         attempt = f", attempt {action.attempt}" if action.attempt != 1 else ""
         how = ", reflects" if action.reflection else ""
         how += ", by the fallback" if action.is_fallback else ""
@@ -178,7 +176,7 @@ class GoalWork:
             action.prompt, own, read=read, told=told, is_fallback=action.is_fallback
         )
         ran = ran_as("", asked, iteration=number)
-        self._driver.record(EndTurn(ran, asked.verdict))
+        self._driver.record(runs.EndTurn(ran, asked.verdict))
         self._driver.compare_sessions()
         self._follow_up.after_work()
         self._rest(number)
@@ -187,7 +185,7 @@ class GoalWork:
         """Pause after an iteration without changes: even immediate answers cost money."""
         plan = self._driver.sprint().plan
         ended = plan.is_at_goal and plan.turns.ended == number
-        if ended and plan.turns.idle and plan.status == IN_PROGRESS:
+        if ended and plan.turns.idle and plan.status == words.IN_PROGRESS:
             self._driver.refresh()
             self._driver.sleep(self._driver.means.rest_seconds)
 
@@ -221,13 +219,13 @@ class GoalWork:
         these processes is still running.
         """
         plan = self._driver.sprint().plan
-        hooks = {hook.id: hook for hook in hooks_of(plan.document)}
-        for hook in hooks.values() if plan.status != COMPLETED else ():
+        hooks = {hook.id: hook for hook in document_fields.hooks_of(plan.document)}
+        for hook in hooks.values() if plan.status != words.COMPLETED else ():
             self._with_command(run_of(hook, 1))
-        if plan.status not in (IN_PROGRESS, INTERRUPTED, COMPLETED):
+        if plan.status not in (words.IN_PROGRESS, words.INTERRUPTED, words.COMPLETED):
             return
         for (number, hook_id), task in list(hook_tasks.tasks_of(plan.document).items()):
-            if hook_id in hooks and task.get("status") in (SPAWNED, RUNNING):
+            if hook_id in hooks and task.get("status") in (words.SPAWNED, words.RUNNING):
                 self._begin_hook(number, run_of(hooks[hook_id], number), again=True)
 
     def _with_command(self, hook: HookRun) -> HookRun:

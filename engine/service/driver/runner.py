@@ -13,32 +13,24 @@ from datetime import datetime
 from ...adapters.processes.signals import InterruptedBySignal
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
-from ...sprint.agent import actions
+from ...sprint.agent import actions, runs, stops
 from ...sprint.agent.actions import ASK_NOW, PERSON, STOP, Action, of_wait
 from ...sprint.agent.next import next_action, with_fallback
-from ...sprint.agent.runs import EndRepair, EndRun, StartRepair, StartRun
-from ...sprint.agent.stops import on_request, stop_by_budget
 from ...sprint.answers.verdict import Verdict
 from ...sprint.events import AgentRan, GateChecked, RetryScheduled
-from ...sprint.iterations.budgets import OF_RUN
-from ...sprint.iterations.measurement import check_until
-from ...sprint.phases import leaves, lifecycle
-from ...sprint.phases.gate import verdict_of
-from ...sprint.phases.retry import policy_of
+from ...sprint.iterations import budgets, measurement
+from ...sprint.phases import gate, leaves, lifecycle, retry
 from ...sprint.state.completion import done_work
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import parse
 from ...sprint.state.words import NO_SUCCESS, PASSED
-from ..learnings import journal_is_open
+from .. import learnings, prompts
 from ..middlewares import Handling, refuse_edits
-from ..prompts import with_prompt
 from ..streams.catalogue import CODEC
 from ..work_tree.start_files import begun_with
 from ..workspace import JOURNAL, ServiceWorkspace
-from .agent import Driver, ran_as
-from .follow_up import FollowUp
+from . import agent, follow_up, goal
 from .gate import run_gate
-from .goal import GoalWork
 from .runs import warn_of_budgets
 
 NAP_SECONDS = 1.0
@@ -56,12 +48,12 @@ _AGAIN_SECONDS = 0.25
 class Runner:
     """Runs a sprint until it is done or requires a person."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: agent.Driver) -> None:
         self._driver = driver
         self._asked_at = 0
         """The sprint's version when the last action was determined."""
-        self._follow_up = FollowUp(driver)
-        self._goal = GoalWork(driver, self._follow_up)
+        self._follow_up = follow_up.FollowUp(driver)
+        self._goal = goal.GoalWork(driver, self._follow_up)
         self._prompts = Prompts(
             driver.workspace, driver.means.prompt_file, sleep=driver.means.sleep
         )
@@ -79,7 +71,7 @@ class Runner:
         sprint = self._driver.sprint()
         refuse_edits(Handling(workspace, sprint, workspace.now(), {}))
         # A killed loop may not have updated the state files.
-        if journal_is_open(workspace):
+        if learnings.journal_is_open(workspace):
             workspace.behind.add(JOURNAL)
         self._driver.refresh()
         try:
@@ -107,7 +99,7 @@ class Runner:
                     self._driver.refresh()
                 return action
             if not has_begun and action.do in (actions.WORK, actions.ITERATE):
-                check_until(self._driver.sprint())
+                measurement.check_until(self._driver.sprint())
                 has_begun = True
             try:
                 performs[action.do](action)
@@ -142,10 +134,10 @@ class Runner:
         action = next_action(sprint, now=now)
         if self._driver.means.fallback:
             action = with_fallback(sprint, action, now=now)
-        action = stop_by_budget(sprint, action, now, of=OF_RUN) or action
+        action = stops.stop_by_budget(sprint, action, now, of=budgets.OF_RUN) or action
         priority = self._driver.means.stops_on_request
         if priority is not None and action.do not in (actions.STOP, actions.DONE):
-            action = on_request(sprint, priority=priority) or action
+            action = stops.on_request(sprint, priority=priority) or action
         return self._prompts.told(sprint, action)
 
     def _start(self, action: actions.Action) -> None:
@@ -182,7 +174,7 @@ class Runner:
         assert action.phase is not None
         phase = action.phase
         files = self._follow_up.files_at_start()
-        plan = self._driver.handle(begun_with(StartRun(phase), files)).sprint.plan
+        plan = self._driver.handle(begun_with(runs.StartRun(phase), files)).sprint.plan
         self._driver.refresh()
         how = "again, it was cut short" if action.resumed else f"attempt {action.attempt}"
         has_waited = plan.waiting is not None and plan.waiting.is_of(phase, None)
@@ -190,7 +182,7 @@ class Runner:
         again = "by the fallback" if action.is_fallback else again
         self._driver.tell(f"work   {phase} ({again})")
         ran, verdict = self._agent(action, is_repair=False)
-        self._driver.record(EndRun(ran, verdict))
+        self._driver.record(runs.EndRun(ran, verdict))
         self._driver.compare_sessions()
         self._follow_up.after_work()
 
@@ -211,7 +203,7 @@ class Runner:
         )
         for event in map(CODEC.decode, ran.outcome.events):
             if isinstance(event, GateChecked):
-                passed = verdict_of(event) == PASSED
+                passed = gate.verdict_of(event) == PASSED
                 why = "time limit" if event.timed_out else f"exit code {event.exit_code}"
                 how = "" if passed else f": {why}"
                 self._driver.tell(f"       {'passed' if passed else 'failed'}{how}")
@@ -223,15 +215,15 @@ class Runner:
         wait.
         """
         assert action.phase is not None
-        policy = policy_of(self._driver.sprint().document)
+        policy = retry.policy_of(self._driver.sprint().document)
         files = self._follow_up.files_at_start()
-        self._driver.handle(begun_with(StartRepair(action.phase), files))
+        self._driver.handle(begun_with(runs.StartRepair(action.phase), files))
         for tried in range(policy.attempts_max + 1):
             self._driver.tell(f"repair {action.phase} (before attempt {action.attempt})")
             ran, verdict = self._agent(action, is_repair=True)
             fails = verdict.status in NO_SUCCESS and verdict.category in policy.retry_on
             again = fails and tried < policy.attempts_max
-            ended = self._driver.record(EndRepair(ran, verdict, again))
+            ended = self._driver.record(runs.EndRepair(ran, verdict, again))
             self._driver.compare_sessions()
             if any(event.type == RetryScheduled.type for event in ended.events):
                 # The loop waits for the limit before it continues the repair.
@@ -255,13 +247,13 @@ class Runner:
         }
         to, is_fallback = action.prompt, action.is_fallback
         asked = self._driver.ask(to, own, told=to, is_fallback=is_fallback)
-        return ran_as(action.phase, asked, is_repair=is_repair), asked.verdict
+        return agent.ran_as(action.phase, asked, is_repair=is_repair), asked.verdict
 
 
 class Waits:
     """The waits of a single loop."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: agent.Driver) -> None:
         self._driver = driver
         self._told: tuple[str | None, str | None] | None = None
         self._beaten = time.monotonic()
@@ -339,7 +331,7 @@ class Prompts:
         tries = round(PATIENCE_SECONDS / _AGAIN_SECONDS)
         while True:
             try:
-                return with_prompt(self._workspace, sprint, action, file=self._file)
+                return prompts.with_prompt(self._workspace, sprint, action, file=self._file)
             except NotFoundError as error:
                 if tries <= 0:
                     return self._stop(action, error)

@@ -4,15 +4,11 @@ from os import urandom
 from pathlib import Path
 
 from ...errors import UnreadableError
-from ...log.envelope import Head
+from ...log import envelope, port
 from ...log.erasures import STREAM as ERASURES
-from ...log.port import Clock, EventStore, Log
 from ...log.stores.sqlite import backup
 from ...sessions.names import session_of
-from .catalogue import CODEC, SPRINTS, sprint_of
-from .erased import erasures_of, unsaid
-from .journal import DOCUMENTS, JOURNALS
-from .repository import Repository
+from . import catalogue, erased, journal, repository
 
 
 def is_folded(stream: str) -> bool:
@@ -20,28 +16,28 @@ def is_folded(stream: str) -> bool:
     return session_of(stream) is None and stream != ERASURES
 
 
-def fold_all(log: EventStore) -> None:
+def fold_all(log: port.EventStore) -> None:
     """Fold every stream of a log; raise `UnreadableError` if a stream cannot be folded.
 
     Even with a valid chain, a stream may not be foldable. Streams without a state are only
     read. A payload may be missing or replaced only if an event records its erasure.
     """
-    erasures = erasures_of(log)
+    erasures = erased.erasures_of(log)
     for page in log.pages():
-        for position, what in unsaid(page, erasures):
+        for position, what in erased.unsaid(page, erasures):
             raise UnreadableError(f"{position}: {what}")
     for stream in log.streams():
         if not is_folded(stream):
             for event in log.read_stream(stream):
-                CODEC.today(event)
-        elif (sprint := sprint_of(stream)) is not None:
-            Repository(log, SPRINTS, None).from_nothing(sprint)
+                catalogue.CODEC.today(event)
+        elif (sprint := catalogue.sprint_of(stream)) is not None:
+            repository.Repository(log, catalogue.SPRINTS, None).from_nothing(sprint)
         else:
-            Repository(log, JOURNALS, None).from_nothing(stream)
-            Repository(log, DOCUMENTS, None).from_nothing(stream)
+            repository.Repository(log, journal.JOURNALS, None).from_nothing(stream)
+            repository.Repository(log, journal.DOCUMENTS, None).from_nothing(stream)
 
 
-def back_up(log: Log, target: Path, *, clock: Clock) -> Head:
+def back_up(log: port.Log, target: Path, *, clock: port.Clock) -> envelope.Head:
     """Copy the log into a file; read and fold the complete copy, and return its head.
 
     Raise `RefusedError` if the file exists.

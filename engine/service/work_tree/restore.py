@@ -9,11 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ...adapters.snapshots.branch import make_branch
-from ...adapters.snapshots.capture import TakenSnapshot
-from ...adapters.snapshots.entries import LeftOut, Snapshot
+from ...adapters.snapshots import branch, capture, entries, halves
 from ...adapters.snapshots.file_stats import cache_of, load, save_restored
-from ...adapters.snapshots.halves import place_halves
 from ...adapters.snapshots.one_file import check_free, extract
 from ...adapters.snapshots.placement import NO_STATS, PlacedFiles, order_of_writes, place
 from ...adapters.snapshots.plan import PlacementPlan, needed, plan
@@ -90,13 +87,13 @@ def into_branch(
         return None, wanted
     root, own = workspace.location.root, own_paths(workspace)
     said = f"The files of iteration {held.iteration}\n\nSnapshot {held.snapshot}.\n"
-    commit, left = make_branch(store, snapshot, root, name, message=said, own=own)
+    commit, left = branch.make_branch(store, snapshot, root, name, message=said, own=own)
     return commit, wanted._replace(skipped=left)
 
 
 def _whole(
     workspace: Service, store: Store, commit: str, paths: Sequence[str] = ()
-) -> tuple[Snapshot, PlacementPlan]:
+) -> tuple[entries.Snapshot, PlacementPlan]:
     """Return a snapshot and the plan to write it to an empty folder; check all content."""
     bring(workspace, store, commit)
     snapshot = store.read(commit)
@@ -191,7 +188,7 @@ def _check_tree(workspace: Service, sprint: Sprint, order: RestoreOrder) -> None
 
 def _prepare(
     workspace: Service, store: Store, sprint: Sprint, order: RestoreOrder, *, at: str | None
-) -> tuple[TakenSnapshot, PlacementPlan]:
+) -> tuple[capture.TakenSnapshot, PlacementPlan]:
     """Save the current files; return the snapshot and a plan, both with verified content.
 
     Raise `RefusedError` if content of the snapshot to restore is damaged.
@@ -295,7 +292,7 @@ def _way_back(
 
 def _nothing(lost: SprintlogError) -> PlacementPlan:
     """Return an empty plan that names the lost data."""
-    return plan(NOTHING, NOTHING)._replace(skipped=[LeftOut("", lost.message)])
+    return plan(NOTHING, NOTHING)._replace(skipped=[entries.LeftOut("", lost.message)])
 
 
 def _place(
@@ -317,7 +314,7 @@ def _place(
         with store.blobs(order_of_writes(part)) as blob:
             return place(root, part, blob, keep_in=kept, known=known, is_new=is_new, **how)
 
-    return place_halves(made, placed, is_new=is_new)
+    return halves.place_halves(made, placed, is_new=is_new)
 
 
 def _finish(
@@ -381,7 +378,7 @@ def _applied(
     return (ArtifactsApplied(where, begin, tuple(map(shown, copied))),)
 
 
-def _check_meant(snapshot: Snapshot, paths: Sequence[str]) -> None:
+def _check_meant(snapshot: entries.Snapshot, paths: Sequence[str]) -> None:
     """Raise `RefusedError` for a path that the snapshot does not contain."""
     for path in paths:
         if path not in snapshot.files and path not in snapshot.folders:

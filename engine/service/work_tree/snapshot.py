@@ -26,14 +26,12 @@ from ...sprint.events import (
     SnapshotTaken,
 )
 from ...sprint.events.snapshots import left_words
-from ...sprint.iterations import snapshots
-from ...sprint.iterations.measurement import with_tree
+from ...sprint.iterations import measurement, snapshots
 from ...sprint.state.knowledge import HeldSnapshot
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import parse
 from ..port import Decide, Envelope, Outcome, Service
-from ..streams.catalogue import CODEC, sprint_stream
-from ..streams.points import last_version, target_of
+from ..streams import catalogue, points
 from .own_paths import for_people, kept_out
 from .shared_snapshots import forget, share
 
@@ -96,7 +94,7 @@ def with_snapshot(command: Decide, event_for: Callable[[Sprint], SnapshotTaken])
             if isinstance(ended, IterationEnded):
                 of = {"iteration": ended.number, "purpose": OF_ITERATION}
                 snapshot = replace(snapshot, **of)
-        return [*with_tree(events, snapshot.tree), snapshot]
+        return [*measurement.with_tree(events, snapshot.tree), snapshot]
 
     return decide
 
@@ -212,7 +210,7 @@ def find_snapshot(workspace: Service, sprint: Sprint, point: str) -> HeldSnapsho
     if point == "start":
         form, name = "iter", "0"
     if point == "best":
-        number = target_of(workspace.log, sprint)
+        number = points.target_of(workspace.log, sprint)
         return snapshots.snapshot_of(sprint, number, tree=workspace.tree)
     if form == "iter" and name.isascii() and name.isdigit() and len(name) < 19:
         return snapshots.snapshot_of(sprint, int(name), tree=workspace.tree)
@@ -314,9 +312,9 @@ def pruning(
     """Return the command that removes all snapshots, or only those before a given time."""
     if before is None:
         return snapshots.PruneSnapshots(keep)
-    stream = sprint_stream(sprint_id)
+    stream = catalogue.sprint_stream(sprint_id)
     return snapshots.PruneSnapshots(
-        keep, until=last_version(workspace.log, stream, moment=before)
+        keep, until=points.last_version(workspace.log, stream, moment=before)
     )
 
 
@@ -351,5 +349,5 @@ def prune(
 
 def pruned(outcome: Outcome) -> tuple[str, ...]:
     """Return the snapshots that an outcome removed."""
-    events = map(CODEC.decode, outcome.events)
+    events = map(catalogue.CODEC.decode, outcome.events)
     return tuple(x for f in events if isinstance(f, SnapshotsPruned) for x in f.snapshots)

@@ -8,20 +8,15 @@ a goal, and for judging the last iteration.
 from msgspec.structs import replace
 
 from ...log.event import made_from
+from ..iterations import loop, loop_changes
 from ..iterations.budgets import OF_SPRINT
 from ..iterations.follow_up import Do, due, loop_rules
 from ..iterations.hook_tasks import hooks_due, transcript_of
-from ..iterations.loop import is_begun_for, last_ended_iteration
-from ..iterations.loop_changes import reflection_is_due
+from ..phases import lifecycle, retry, waits
 from ..phases.gate import find_gate, gate_of, is_due, next_attempt, repair_prompt
-from ..phases.lifecycle import need_of
-from ..phases.retry import failures_survived
-from ..phases.waits import limit_of_own, wait_in_force
-from ..state import words
+from ..state import document_fields, transitions, words
 from ..state.completion import done_work
-from ..state.document_fields import Hook, count_of
 from ..state.sprint import Plan, Sprint
-from ..state.transitions import check_exists
 from ..state.tree import Node, gate_is_open, gate_status
 from ..state.words import COMPLETED, FINISHED, IN_PROGRESS, PASSED, PENDING
 from . import actions, stops
@@ -38,7 +33,7 @@ def next_action(
     If `has_budgets` is set, return a stop action if the action would exceed the sprint's
     budget. The time of a lost run counts only up to `spent_by`.
     """
-    check_exists(sprint)
+    transitions.check_exists(sprint)
     action = _due(sprint, now)
     if not has_budgets:
         return action
@@ -50,7 +45,7 @@ def with_fallback(sprint: Sprint, action: actions.Action, *, now: str) -> action
 
     Return `action` unchanged if there is no limit or if the fallback is blocked as well.
     """
-    waiting = limit_of_own(sprint.plan)
+    waiting = waits.limit_of_own(sprint.plan)
     if waiting is None or not waiting.holds(now):
         return action
     if action.do == actions.WAIT and action.waits_for:
@@ -66,12 +61,12 @@ def with_fallback(sprint: Sprint, action: actions.Action, *, now: str) -> action
 
 def run_hooks(plan: Plan) -> actions.Action | None:
     """Return the action that runs the hooks due for the last ended iteration, or None."""
-    number = last_ended_iteration(plan)
+    number = loop.last_ended_iteration(plan)
     runs = tuple(run_of(hook, number) for hook in hooks_due(plan))
     return actions.Action(actions.HOOKS, iteration=number, hooks=runs) if runs else None
 
 
-def run_of(hook: Hook, number: int) -> actions.HookRun:
+def run_of(hook: document_fields.Hook, number: int) -> actions.HookRun:
     """Return the run of a hook for the given iteration."""
     return made_from(actions.HookRun, hook, transcript=transcript_of(number, hook.id))
 
@@ -82,7 +77,7 @@ def failure_said(sprint: Sprint) -> str | None:
     if failed is None:
         return turns.error
     count = turns.failures - turns.forgiven
-    most = failures_survived(sprint, failed.category)
+    most = retry.failures_survived(sprint, failed.category)
     return f"{turns.error} (failure {count} in a row, at most {most})"
 
 
@@ -97,9 +92,9 @@ def work_on_goal(sprint: Sprint, now: str) -> actions.Action:
         return actions.Action(
             actions.WAIT, until=turns.due, why=why, iteration=number, hint=actions.ASK_NOW
         )
-    if waiting := wait_in_force(plan, iteration=number, now=now):
+    if waiting := waits.wait_in_force(plan, iteration=number, now=now):
         return actions.waits(waiting)
-    reflects = reflection_is_due(plan)
+    reflects = loop_changes.reflection_is_due(plan)
     return actions.Action(
         actions.ITERATE,
         iteration=number,
@@ -152,7 +147,7 @@ def with_judging(sprint: Sprint, action: actions.Action) -> actions.Action:
         return action
     number = action.iteration
     if action.phase is not None:
-        goes_on = is_begun_for(plan, action.phase)
+        goes_on = loop.is_begun_for(plan, action.phase)
         if action.do == actions.GATE and not goes_on and (stop := stops.used_up(sprint)):
             return stop
         number = plan.iteration if goes_on else sprint.knowledge.iteration_max + 1
@@ -185,7 +180,7 @@ def _go_on(sprint: Sprint, now: str) -> actions.Action:
             return _gate(plan, leaf, now)
         return actions.Action(actions.END, phase=leaf.address)
     if leaf.status == PENDING:
-        goes_on = is_begun_for(plan, leaf.address)
+        goes_on = loop.is_begun_for(plan, leaf.address)
         return (None if goes_on else stops.used_up(sprint)) or _work(leaf)
     if leaf.status == words.BLOCKED and is_due(leaf):
         return _gate(plan, leaf, now)
@@ -201,7 +196,7 @@ def _in_progress(sprint: Sprint, leaf: Node, now: str) -> actions.Action:
     # A gate that has run implies that the work was done, regardless of who recorded it.
     if word is not None and (is_done or word != PENDING):
         return _gate(sprint.plan, leaf, now)
-    waiting = wait_in_force(sprint.plan, phase=leaf.address, now=now)
+    waiting = waits.wait_in_force(sprint.plan, phase=leaf.address, now=now)
     return actions.waits(waiting) if waiting else _work(leaf)
 
 
@@ -233,7 +228,7 @@ def _work(leaf: Node) -> actions.Action:
         phase=leaf.address,
         prompt=prompt,
         model=model,
-        attempt=1 + count_of(leaf.data, "retry-count"),
+        attempt=1 + document_fields.count_of(leaf.data, "retry-count"),
         resumed=leaf.status == IN_PROGRESS,
         gated=gate_is_open(leaf.data),
     )
@@ -250,7 +245,7 @@ def _gate(plan: Plan, node: Node, now: str) -> actions.Action:
             "elsewhere",
         )
     prompt = repair_prompt(plan, node)
-    if prompt and (waiting := wait_in_force(plan, phase=node.address, now=now)):
+    if prompt and (waiting := waits.wait_in_force(plan, phase=node.address, now=now)):
         return actions.waits(waiting)
     return actions.Action(
         actions.GATE,
@@ -273,7 +268,7 @@ def _after_failure(leaf: Node, now: str) -> actions.Action:
         )
     return actions.Action(
         actions.STOP,
-        because=actions.PERSON if need_of(leaf) else actions.BLOCKED,
+        because=actions.PERSON if lifecycle.need_of(leaf) else actions.BLOCKED,
         phase=leaf.address,
         why=stops.text_said(leaf.data.get("error"))
         or f"phase {leaf.address} is {leaf.status}",

@@ -9,15 +9,12 @@ from ...errors import InvalidInputError
 from ...log.event import Event
 from ..answers.items import SaidItems
 from ..answers.verdict import categorise, short
-from ..iterations.goal import CompleteGoal, FailIteration
-from ..iterations.loop import EndIteration
-from ..phases import leaves
-from ..phases.lifecycle import BlockSprint, NeedHuman
+from ..iterations import goal, loop
+from ..phases import leaves, lifecycle
 from ..queue.returns import events_from_items
+from ..state import transitions, tree
 from ..state.completion import AGENT
 from ..state.sprint import Sprint
-from ..state.transitions import check_exists, find_node
-from ..state.tree import gate_is_open
 from .runs import StartTurn
 
 OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")
@@ -38,7 +35,7 @@ class ReportWork(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        check_exists(sprint)
+        transitions.check_exists(sprint)
         leaves.check_word("outcome", self.outcome, OUTCOMES)
         meant = _meant(sprint, self)
         return meant.decide(sprint, at)
@@ -54,7 +51,7 @@ class TakeSaid(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        check_exists(sprint)
+        transitions.check_exists(sprint)
         return events_from_items(sprint, self.said, at)
 
 
@@ -71,15 +68,15 @@ def _of_goal(said: ReportWork) -> Command:
         case "started":
             return StartTurn()
         case "done":
-            return CompleteGoal(summary or None, AGENT)
+            return goal.CompleteGoal(summary or None, AGENT)
         case "continue":
-            return EndIteration(summary=summary or None)
+            return loop.EndIteration(summary=summary or None)
         case "failed":
-            return FailIteration(_why(said), categorise(said.summary))
+            return goal.FailIteration(_why(said), categorise(said.summary))
         case "blocked":
-            return BlockSprint(_why(said))
+            return lifecycle.BlockSprint(_why(said))
         case _:
-            return NeedHuman(_why(said), said.details)
+            return lifecycle.NeedHuman(_why(said), said.details)
 
 
 def _of_phase(sprint: Sprint, said: ReportWork) -> Command:
@@ -88,8 +85,8 @@ def _of_phase(sprint: Sprint, said: ReportWork) -> Command:
         case "started":
             return leaves.StartPhase(phase)
         case "done":
-            node = find_node(sprint, phase)
-            if not node.children and gate_is_open(node.data):
+            node = transitions.find_node(sprint, phase)
+            if not node.children and tree.gate_is_open(node.data):
                 return leaves.EndWork(node.address, summary)
             return leaves.CompletePhase(phase, summary)
         case "continue":
@@ -103,7 +100,7 @@ def _of_phase(sprint: Sprint, said: ReportWork) -> Command:
         case "blocked":
             return leaves.BlockPhase(_why(said), phase)
         case _:
-            return NeedHuman(_why(said), said.details, None, phase)
+            return lifecycle.NeedHuman(_why(said), said.details, None, phase)
 
 
 def _why(said: ReportWork) -> str:

@@ -7,23 +7,17 @@ from ...log.event import Event
 from ..answers.limit_table import USAGE
 from ..answers.verdict import Turn, Verdict
 from ..events import AgentRan, GoalClaimed, IterationFailed, Limit
-from ..iterations import loop
-from ..iterations.claims import claim_goal
+from ..iterations import claims, goal, loop
 from ..iterations.follow_up import loop_rules
-from ..iterations.goal import FailIteration
 from ..iterations.loop import EndIteration, StartIteration
-from ..phases import leaves
-from ..phases.gate_checks import RepairGate
-from ..phases.lifecycle import BlockSprint, NeedHuman
+from ..phases import gate_checks, leaves, lifecycle
 from ..phases.retry import next_retry_at, next_turn_at, policy_of, retries_used
 from ..phases.waits import limit_of_own, wait_for
 from ..plan.goal_steps import take_steps
 from ..queue.returns import with_item_events
+from ..state import transitions, tree, words
 from ..state.completion import ANSWER
 from ..state.sprint import Sprint
-from ..state.transitions import check_goal, find_leaf, find_node
-from ..state.tree import gate_is_open, gate_status
-from ..state.words import COMPLETED, IN_PROGRESS, NEEDS_HUMAN, NO_SUCCESS
 
 NO_REASON = "the agent gave no reason"
 
@@ -38,8 +32,8 @@ class StartRun(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        leaf = find_leaf(sprint, self.phase)
-        if leaf.status == IN_PROGRESS:
+        leaf = transitions.find_leaf(sprint, self.phase)
+        if leaf.status == words.IN_PROGRESS:
             return []
         goes_on = loop.is_begun_for(sprint.plan, leaf.address)
         iteration = loop.StartIteration(phase=leaf.address)
@@ -66,10 +60,10 @@ class EndRun(Command, frozen=True):
 def _after_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
     ran, verdict = command.ran, command.verdict
     leaf, phase = sprint.plan.tree.find(ran.phase), ran.phase
-    if leaf is None or leaf.status != IN_PROGRESS:
+    if leaf is None or leaf.status != words.IN_PROGRESS:
         return [ran]
-    if verdict.status == COMPLETED:
-        if sprint.is_running and not gate_is_open(leaf.data):
+    if verdict.status == words.COMPLETED:
+        if sprint.is_running and not tree.gate_is_open(leaf.data):
             done = leaves.CompletePhase(phase, verdict.summary).decide(sprint, at)
         else:
             done = leaves.EndWork(phase, verdict.summary).decide(sprint, at)
@@ -80,7 +74,7 @@ def _after_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
         return [ran]
     if waits := wait_as_said(sprint, ran, verdict, at, phase=phase):
         return [ran, *waits]
-    if verdict.status in NO_SUCCESS:
+    if verdict.status in words.NO_SUCCESS:
         failed = leaves.FailPhase(verdict.error or NO_REASON, verdict.category, phase)
         return [as_failure(ran), *failed.decide(sprint, at)]
     return [ran, *need_as_said(verdict, phase).decide(sprint, at)]
@@ -98,8 +92,8 @@ def wait_as_said(
     retried, limit = policy_of(sprint.plan.document).retry_on, verdict.limit
     if limit is None or verdict.category not in retried:
         own = limit_of_own(sprint.plan) if ran.is_fallback else None
-        is_failed = verdict.status in NO_SUCCESS
-        if own is None or verdict.status == COMPLETED:
+        is_failed = verdict.status in words.NO_SUCCESS
+        if own is None or verdict.status == words.COMPLETED:
             return []
         if is_failed and (ran.is_repair or _is_tried_again(sprint, verdict, at, phase)):
             return []
@@ -112,7 +106,7 @@ def _is_tried_again(sprint: Sprint, verdict: Verdict, at: str, phase: str | None
     """Return whether a failed run will be retried after a pause."""
     if phase is None:
         return next_turn_at(sprint, verdict.category, at) is not None
-    used = retries_used(sprint.plan, find_leaf(sprint, phase))
+    used = retries_used(sprint.plan, transitions.find_leaf(sprint, phase))
     document, category = sprint.plan.document, verdict.category
     return next_retry_at(document, tried=used, category=category, at=at) is not None
 
@@ -124,13 +118,13 @@ def as_failure(ran: AgentRan) -> AgentRan:
 
 def is_failure(ran: AgentRan) -> bool:
     """Return whether a run counts as a failure; a rate-limited run does not."""
-    return ran.status in NO_SUCCESS and ran.limit is None
+    return ran.status in words.NO_SUCCESS and ran.limit is None
 
 
-def need_as_said(verdict: Verdict, phase: str | None = None) -> NeedHuman:
+def need_as_said(verdict: Verdict, phase: str | None = None) -> lifecycle.NeedHuman:
     """Return the command that records an agent's request for a person's help."""
     reason = verdict.reason or verdict.error or NO_REASON
-    return NeedHuman(reason, verdict.details, verdict.error, phase)
+    return lifecycle.NeedHuman(reason, verdict.details, verdict.error, phase)
 
 
 class StartRepair(Command, frozen=True):
@@ -172,16 +166,16 @@ def _after_repair(sprint: Sprint, command: EndRepair, at: str) -> list[Event]:
     if sprint.is_running and waits:
         return [ran, *waits]
     ran = as_failure(ran)
-    if verdict.status == NEEDS_HUMAN:
+    if verdict.status == words.NEEDS_HUMAN:
         if not sprint.is_running:
             return [ran]
         why = f"repairing the gate of {ran.phase}: {verdict.reason or verdict.error}"
-        return [ran, *BlockSprint(why).decide(sprint, at)]
+        return [ran, *lifecycle.BlockSprint(why).decide(sprint, at)]
     if command.again:
         return [ran]
     node = sprint.plan.tree.find(ran.phase)
-    has_gate = node is not None and gate_status(node.data) is not None
-    repaired = RepairGate(ran.phase).decide(sprint, at) if has_gate else []
+    has_gate = node is not None and tree.gate_status(node.data) is not None
+    repaired = gate_checks.RepairGate(ran.phase).decide(sprint, at) if has_gate else []
     if loop.is_begun_for(sprint.plan, ran.phase):
         repaired += loop.EndIteration().decide(sprint, at)
     return [ran, *repaired]
@@ -195,9 +189,9 @@ class RecordRun(Command, frozen=True):
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
         if self.ran.phase:
-            find_node(sprint, self.ran.phase)
+            transitions.find_node(sprint, self.ran.phase)
         else:
-            check_goal(sprint, "record a run for the goal")
+            transitions.check_goal(sprint, "record a run for the goal")
         return [self.ran]
 
 
@@ -233,14 +227,14 @@ def _after_turn(sprint: Sprint, command: EndTurn, at: str) -> list[Event]:
     ran, verdict = command.ran, command.verdict
     if sprint.plan.turns.number != ran.iteration:
         return [ran]
-    if verdict.status == COMPLETED and isinstance(verdict, Turn):
+    if verdict.status == words.COMPLETED and isinstance(verdict, Turn):
         return [ran, *_went_well(sprint, verdict, at)]
     if not sprint.is_running:
         return [ran]
     if waits := wait_as_said(sprint, ran, verdict, at):
         return [ran, *waits]
-    if verdict.status in NO_SUCCESS:
-        failed = FailIteration(verdict.error or NO_REASON, verdict.category)
+    if verdict.status in words.NO_SUCCESS:
+        failed = goal.FailIteration(verdict.error or NO_REASON, verdict.category)
         events = failed.decide(sprint, at)
         if ran.is_fallback:
             events = [_by_fallback(event) for event in events]
@@ -255,14 +249,14 @@ def _by_fallback(event: Event) -> Event:
 
 def _went_well(sprint: Sprint, turn: Turn, at: str) -> list[Event]:
     ended = EndIteration(summary=turn.summary).decide(sprint, at)
-    if sprint.plan.status == COMPLETED:
+    if sprint.plan.status == words.COMPLETED:
         return ended
     steps = take_steps(sprint, completed=turn.completed, pending=turn.pending)
     if not turn.is_goal:
         return [*steps, *ended]
     leaf, plan = sprint.plan.tree.open_leaf(), sprint.plan
     if sprint.is_running and leaf is None:
-        return [*steps, *ended, *claim_goal(sprint, turn.summary, ANSWER, steps)]
+        return [*steps, *ended, *claims.claim_goal(sprint, turn.summary, ANSWER, steps)]
     open_one = f"phase {leaf.address} is {leaf.status}" if leaf else None
     why = open_one if sprint.is_running and open_one else f"the sprint is {plan.status}"
     return [*steps, *ended, GoalClaimed(plan.turns.number, turn.summary, ANSWER, why)]

@@ -2,38 +2,29 @@
 
 from typing import Any, ClassVar
 
-from ...log.event import (
-    IN_FORCE,
-    AsDecision,
-    Event,
-    Kind,
-    KnowledgeEvent,
-    Reach,
-    Subject,
-    events_of,
-)
+from ...log import event
 from .sprint import SPRINT
 
 
-class AboutEdit(KnowledgeEvent, frozen=True):
+class AboutEdit(event.KnowledgeEvent, frozen=True):
     """An event about an edit to a state file."""
 
     stays: ClassVar[tuple[str, ...]] = ("path", "digest")
-    subject = Subject("edit")
+    subject = event.Subject("edit")
     is_structural = True
     path: str
 
 
-class RolledBack(Event, frozen=True):
+class RolledBack(event.Event, frozen=True):
     """Execution events after `to` were discarded; no event is deleted."""
 
-    kind = Kind.CONTROL
-    subject = Subject("sprint", ("to",))
-    reach = Reach.WHOLE
+    kind = event.Kind.CONTROL
+    subject = event.Subject("sprint", ("to",))
+    reach = event.Reach.WHOLE
     is_structural = True
     only_caused = "`sprintlog undo` undoes a rollback"
-    as_decision = AsDecision(
-        "rollback", ("to", "undoes", "reason"), looks_back=True, judges=IN_FORCE
+    as_decision = event.AsDecision(
+        "rollback", ("to", "undoes", "reason"), looks_back=True, judges=event.IN_FORCE
     )
     to: int
     """The version of this stream whose state is restored."""
@@ -47,7 +38,7 @@ class EditObserved(AboutEdit, frozen=True):
 
     stays = ("path", "digest", "kept")
     only_caused = "sprintlog records it when it finds a state file edited"
-    as_decision = AsDecision("edit", ("path", "problem"))
+    as_decision = event.AsDecision("edit", ("path", "problem"))
     digest: str
     """The SHA-256 of the edited file, in hexadecimal."""
     kept: str
@@ -61,14 +52,14 @@ class EditObserved(AboutEdit, frozen=True):
     """The first edited fields, named as in `diff`."""
 
 
-class ForkCreated(KnowledgeEvent, frozen=True):
+class ForkCreated(event.KnowledgeEvent, frozen=True):
     """The earlier events of this stream were copied from another stream."""
 
     stays = ("source", "hash")
     subject = SPRINT
     is_structural = True
     only_caused = "`sprintlog fork NAME --from POINT` makes one of an earlier point"
-    as_decision = AsDecision("plan", ("source", "reason"), ("version", "hash"))
+    as_decision = event.AsDecision("plan", ("source", "reason"), ("version", "hash"))
     source: str
     """The stream that was copied; it is unchanged."""
     version: int
@@ -82,7 +73,7 @@ class EditAdopted(AboutEdit, frozen=True):
     """An observed edit was converted to events as far as possible."""
 
     only_caused = "`sprintlog adopt` makes events of an edit"
-    as_decision = AsDecision("edit", ("path", "adopted", "left"), ("edit", "digest"))
+    as_decision = event.AsDecision("edit", ("path", "adopted", "left"), ("edit", "digest"))
     edit: int
     """The version of the adopted `edit-observed` event."""
     digest: str
@@ -93,4 +84,4 @@ class EditAdopted(AboutEdit, frozen=True):
     """The changes that were not adopted, each with its path and the reason."""
 
 
-HISTORY_EVENTS = events_of(__name__)
+HISTORY_EVENTS = event.events_of(__name__)

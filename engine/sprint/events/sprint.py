@@ -5,18 +5,10 @@ from typing import Any, Self
 import msgspec
 from msgspec.structs import replace
 
+from ...log import event
 from ...log.envelope import DOCUMENT_BYTES_MAX
-from ...log.event import (
-    EVERYTHING,
-    AsDecision,
-    Event,
-    KnowledgeEvent,
-    Reach,
-    Subject,
-    events_of,
-)
 
-SPRINT = Subject("sprint")
+SPRINT = event.Subject("sprint")
 
 
 class Place(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -38,12 +30,12 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     """The SHA-256 of the file, in hexadecimal; empty if it was not recorded."""
 
 
-class AboutDocument(Event, frozen=True):
+class AboutDocument(event.Event, frozen=True):
     """An event with a document that becomes the plan."""
 
     payload_bytes_max = DOCUMENT_BYTES_MAX
     subject = SPRINT
-    reach = Reach.WHOLE
+    reach = event.Reach.WHOLE
     is_structural = True
 
 
@@ -52,7 +44,7 @@ class SprintCompiled(AboutDocument, frozen=True):
 
     stays = ("place", "sources.path", "work_tree")
     schema_version = 2
-    as_decision = AsDecision("plan", ("sources",))
+    as_decision = event.AsDecision("plan", ("sources",))
     document: dict[str, Any]
     place: Place | None = None
     sources: tuple[Source, ...] = ()
@@ -72,8 +64,8 @@ class SprintImported(AboutDocument, frozen=True):
     """Another tool's document was imported, in full or as a JSON Patch."""
 
     stays = ("source", "place", "committed_at", "lost", "work_tree")
-    as_decision = AsDecision("plan", ("source",))
-    ends = (EVERYTHING,)
+    as_decision = event.AsDecision("plan", ("source",))
+    ends = (event.EVERYTHING,)
     source: str
     document: dict[str, Any] | None = None
     patch: list[dict[str, Any]] | None = None
@@ -97,11 +89,11 @@ class SprintImported(AboutDocument, frozen=True):
         return replace(super().remains(), document=remains_of(self.document), patch=patch)
 
 
-class AboutSprint(Event, frozen=True):
+class AboutSprint(event.Event, frozen=True):
     """An event about the sprint itself."""
 
     subject = SPRINT
-    reach = Reach.TOP
+    reach = event.Reach.TOP
 
 
 class SprintStarted(AboutSprint, frozen=True):
@@ -111,14 +103,14 @@ class SprintStarted(AboutSprint, frozen=True):
 class SprintPaused(AboutSprint, frozen=True):
     """A person paused the sprint."""
 
-    as_decision = AsDecision("human", stops=True)
+    as_decision = event.AsDecision("human", stops=True)
     reason: str | None = None
 
 
 class SprintBlocked(AboutSprint, frozen=True):
     """The sprint cannot continue."""
 
-    as_decision = AsDecision("block", looks_back=True, stops=True)
+    as_decision = event.AsDecision("block", looks_back=True, stops=True)
     as_evidence = ("reason",)
     reason: str
 
@@ -126,7 +118,7 @@ class SprintBlocked(AboutSprint, frozen=True):
 class SprintInterrupted(AboutSprint, frozen=True):
     """The loop that ran the sprint was stopped from outside."""
 
-    as_decision = AsDecision("human", stops=True)
+    as_decision = event.AsDecision("human", stops=True)
     reason: str | None = None
 
 
@@ -134,8 +126,8 @@ class SprintResumed(AboutSprint, frozen=True):
     """Execution resumed; `by` and `why` are set after a block or a request for a person."""
 
     # This event also ends the open leaf's wait.
-    reach = Reach.WHOLE
-    as_decision = AsDecision("human", ("by", "why"), looks_back=True)
+    reach = event.Reach.WHOLE
+    as_decision = event.AsDecision("human", ("by", "why"), looks_back=True)
     ends = ("sprint-blocked", "human-needed", "breakpoint-reached", "gate-blocked")
     by: str | None = None
     why: str | None = None
@@ -146,7 +138,7 @@ class SprintResumed(AboutSprint, frozen=True):
 class SprintCompleted(AboutSprint, frozen=True):
     """Every leaf was completed or skipped, and the sprint was closed."""
 
-    ends = (EVERYTHING,)
+    ends = (event.EVERYTHING,)
     summary: str | None = None
     abandons_goal: bool = False
     """Whether the goal was abandoned instead of reached."""
@@ -157,7 +149,7 @@ class SprintCompleted(AboutSprint, frozen=True):
 class SprintReopened(AboutSprint, frozen=True):
     """A completed sprint was reopened."""
 
-    as_decision = AsDecision("human")
+    as_decision = event.AsDecision("human")
     reason: str | None = None
 
 
@@ -167,14 +159,14 @@ class ActivitySeen(AboutSprint, frozen=True):
     is_quiet = True
 
 
-class NoteAdded(KnowledgeEvent, frozen=True):
+class NoteAdded(event.KnowledgeEvent, frozen=True):
     """A note was added for the readers of the log."""
 
     stays = ("phase",)
-    subject = Subject("note", ("phase",), "phase")
+    subject = event.Subject("note", ("phase",), "phase")
     is_quiet = True
     text: str
     phase: str | None = None
 
 
-SPRINT_EVENTS = events_of(__name__)
+SPRINT_EVENTS = event.events_of(__name__)

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from ...errors import RefusedError
 from ...judging import events as f
-from ...judging import recommend
+from ...judging import exact, recommend
 from ...judging.evaluation import Fetch, Judge, Judgement, Scored, acceptance, retraction
-from ...judging.exact import HOW_TO_MEASURE, rounded
 from ...judging.loop_rules import ROLLBACK, WARN
 from ...judging.metrics import Figures, figures
 from ...judging.select import Selection, chosen_by_a_person, describe, select
@@ -16,18 +15,16 @@ from ..events import AgentRan
 from ..state.document_fields import max_iterations
 from ..state.effective_history import effective_ranges, is_effective
 from ..state.sprint import Sprint
-from . import measurement
-from .loop import is_used_up
-from .outcomes import LoopHistory, SprintEvents
+from . import loop, measurement, outcomes
 
 
-class Judged(LoopHistory):
+class Judged(outcomes.LoopHistory):
     """The judged iterations of a sprint at its current version."""
 
     def __init__(
         self,
         sprint: Sprint,
-        events: SprintEvents,
+        events: outcomes.SprintEvents,
         targets: recommend.KnownTargets | None = None,
     ) -> None:
         super().__init__(sprint, events)
@@ -78,7 +75,7 @@ class Judged(LoopHistory):
         }
         for number in [number for number, kept in found.items() if kept == UNKEPT]:
             value = self.one(number).score.value
-            found[number] = None if value is None else int(rounded(value, 2) * 100)
+            found[number] = None if value is None else int(exact.rounded(value, 2) * 100)
         return dict(sorted(found.items()))
 
     def off_path(self) -> set[int]:
@@ -136,13 +133,13 @@ class Judged(LoopHistory):
             evidence = () if failure is None else (failure.version,)
             return advice._replace(evidence=evidence)
         last, most = self.last, max_iterations(self.sprint.plan.document)
-        if last is None and most is not None and is_used_up(self.sprint):
+        if last is None and most is not None and loop.is_used_up(self.sprint):
             return recommend.recommend_end(self.sprint.knowledge.iteration_max, most)
         if last is None:
             raise RefusedError(
                 "there is nothing to decide: no iteration on the path of sprint "
                 f"{self.sprint.id} was measured",
-                hint=HOW_TO_MEASURE,
+                hint=exact.HOW_TO_MEASURE,
                 command="decide",
             )
         return self.advice(last)

@@ -8,16 +8,11 @@ from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event, Takers
 from ..events import GoalClaimed, GoalCompleted, GoalSet, IterationFailed, SprintBlocked
-from ..phases.leaves import check_word
-from ..phases.retry import next_turn_at
+from ..phases import leaves, retry
 from ..plan.goal_steps import open_steps
-from ..state.completion import PERSON
-from ..state.document_fields import mapping_of, ralph_fields
+from ..state import completion, document_fields, transitions, words
 from ..state.sprint import Plan, Sprint
-from ..state.transitions import check_exists, check_goal, check_open, check_running
-from ..state.words import COMPLETED, FAILURE_CATEGORIES, STOPPED
-from . import claims
-from .loop import NUMBER_MAX, EndIteration
+from . import claims, loop
 
 
 class SetGoal(Command, frozen=True):
@@ -30,16 +25,16 @@ class SetGoal(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        check_open(sprint, "set a goal")
+        transitions.check_open(sprint, "set a goal")
         if not self.goal.strip():
             raise RefusedError("goal is empty", field="goal")
         event = GoalSet(*astuple(self))
         for name in ("idle_threshold", "min_iterations", "max_iterations"):
             given = getattr(event, name)
-            if given is not None and not 0 < given <= NUMBER_MAX:
+            if given is not None and not 0 < given <= loop.NUMBER_MAX:
                 field = name.replace("_", "-")
                 raise RefusedError(
-                    f"{field} {given} is out of range (1 to {NUMBER_MAX})", field=field
+                    f"{field} {given} is out of range (1 to {loop.NUMBER_MAX})", field=field
                 )
         return [] if _is_set(event, sprint.plan) else [event]
 
@@ -54,30 +49,30 @@ class CompleteGoal(Command, frozen=True):
     needs_context = True
 
     summary: str | None = None
-    source: str = PERSON
+    source: str = completion.PERSON
     """`person` or `agent`; the command's handler detects an agent."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
         plan = sprint.plan
-        check_exists(sprint)
-        if plan.status == COMPLETED:
+        transitions.check_exists(sprint)
+        if plan.status == words.COMPLETED:
             steps = open_steps(sprint)
             again = GoalCompleted(plan.iteration, self.summary, steps, self.source)
             if plan.last.sprint == again:
                 return []
-        check_goal(sprint, "complete the goal")
+        transitions.check_goal(sprint, "complete the goal")
         # The iteration ends even if the sprint was stopped in the meantime.
         reason = f"the sprint is {plan.status}"
         found: list[Event] = [
             GoalClaimed(plan.iteration, self.summary, self.source, reason)
         ]
         is_kept = plan.turns.number or plan.last.claim == found[0]
-        if plan.status not in STOPPED or not is_kept:
+        if plan.status not in words.STOPPED or not is_kept:
             found = claims.claim_goal(sprint, self.summary, self.source)
         if isinstance(found[0], GoalClaimed) and plan.last.claim == found[0]:
             return []
-        ended = EndIteration().decide(sprint, at) if plan.turns.number else []
+        ended = loop.EndIteration().decide(sprint, at) if plan.turns.number else []
         return [*ended, *found]
 
 
@@ -94,15 +89,15 @@ class FailIteration(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        check_word("category", self.category, FAILURE_CATEGORIES)
+        leaves.check_word("category", self.category, words.FAILURE_CATEGORIES)
         turns = sprint.plan.turns
         given = turns.number if self.number is None else self.number
         if not sprint.is_running and sprint.plan.last.failure == IterationFailed(
             given, self.error, self.category
         ):
             return []
-        check_running(sprint, "fail an iteration")
-        check_goal(sprint, "fail an iteration")
+        transitions.check_running(sprint, "fail an iteration")
+        transitions.check_goal(sprint, "fail an iteration")
         if not given or given != turns.number:
             now = f"{turns.number} is under way" if turns.number else "none is under way"
             raise RefusedError(
@@ -113,7 +108,7 @@ class FailIteration(Command, frozen=True):
                 iteration=given,
                 command="fail",
             )
-        due = next_turn_at(sprint, self.category, at)
+        due = retry.next_turn_at(sprint, self.category, at)
         event = IterationFailed(given, self.error, self.category, due)
         if due is not None:
             return [event]
@@ -124,7 +119,7 @@ class FailIteration(Command, frozen=True):
 
 def _is_set(event: GoalSet, plan: Plan) -> bool:
     document, stats = plan.document, plan.given_stats
-    settings = mapping_of(document, "ralph")
+    settings = document_fields.mapping_of(document, "ralph")
     given = (
         (event.idle_threshold, settings.get("idle-threshold")),
         (event.min_iterations, settings.get("min-iterations")),
@@ -136,7 +131,7 @@ def _is_set(event: GoalSet, plan: Plan) -> bool:
 
 def _evolve_set(plan: Plan, event: GoalSet, at: str) -> None:
     document = plan.document
-    missing = ralph_fields(event.goal)
+    missing = document_fields.ralph_fields(event.goal)
     # As in a compiled plan, the goal's fields precede phases, pointer and figures.
     behind = ("phases", "current", "stats")
     tail = {key: document.pop(key) for key in list(document) if key in behind}
@@ -156,7 +151,7 @@ def _evolve_set(plan: Plan, event: GoalSet, at: str) -> None:
 
 def _evolve_completed(plan: Plan, event: GoalCompleted, at: str) -> None:
     plan.turns.end()
-    plan.set_status(COMPLETED)
+    plan.set_status(words.COMPLETED)
     plan.stats["completed-at"] = at
     exit_: dict[str, Any] = {"detected-at": at, "iteration": event.iteration or None}
     plan.document["ralph-exit"] = {**exit_, "final-summary": event.summary}

@@ -18,14 +18,12 @@ from ...judging.tracker import BASELINE_NUMBER, without_evidence, without_output
 from ...log.event import Event, made_from
 from ..answers.items import SaidItems
 from ..events import AgentRan
+from ..state import transitions, words
 from ..state.document_fields import min_iterations
 from ..state.effective_history import effective_ranges, is_effective
 from ..state.knowledge import newest_first
 from ..state.sprint import Knowledge, Sprint, open_iteration
-from ..state.transitions import check_exists
-from ..state.words import COMPLETED
-from .loop import EndIteration
-from .rollback import iteration_ends
+from . import loop, rollback
 
 Origins = tuple[f.Origin, ...]
 Runs = tuple[f.MeasuringRun, ...]
@@ -80,7 +78,7 @@ class CaptureBaseline(Command, frozen=True):
         # Imported here: most recording commands do not require exact numbers.
         from ...judging.metrics import check_metrics
 
-        check_exists(sprint)
+        transitions.check_exists(sprint)
         tracker = sprint.knowledge.tracker
         if self.loop_id is not None and not re.fullmatch(LOOP_ID, self.loop_id):
             raise RefusedError(
@@ -206,7 +204,7 @@ def is_unchanged(sprint: Sprint) -> bool:
     plan, tracker = sprint.plan, sprint.knowledge.tracker
     if tracker.unchanged < UNCHANGED_MAX or tracker.unchanged_at != plan.iteration:
         return False
-    is_open = plan.is_at_goal and plan.status != COMPLETED
+    is_open = plan.is_at_goal and plan.status != words.COMPLETED
     return is_open and plan.iteration >= min_iterations(plan.document)
 
 
@@ -227,7 +225,7 @@ def measured_on_path(sprint: Sprint) -> list[int]:
         if is_effective(stretches, began.get(number, version)):
             (found if is_effective(stretches, version) else late).append(number)
     if late:
-        ends = iteration_ends(knowledge, version=sprint.version)
+        ends = rollback.iteration_ends(knowledge, version=sprint.version)
         found += [n for n in late if n in ends and is_effective(stretches, ends[n])]
     return sorted(found)
 
@@ -263,7 +261,7 @@ class EndMeasuredIteration(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        ending = EndIteration(None, self.summary, self.ran, self.said, self.params)
+        ending = loop.EndIteration(None, self.summary, self.ran, self.said, self.params)
         ended = ending.decide(sprint, at)
         measured = made_from(MeasureIteration, self).decide(sprint, at)
         return [*ended, *measured]
@@ -308,7 +306,7 @@ def _measures(event: f.IterationMeasured) -> MeasureIteration:
 
 def _begun(sprint: Sprint, number: int | None) -> tuple[int, int]:
     """Return the number of a started iteration and the version of its start."""
-    check_exists(sprint)
+    transitions.check_exists(sprint)
     given = current_iteration(sprint) if number is None else number
     if given is None:
         raise NotFoundError(

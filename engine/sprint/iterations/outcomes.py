@@ -8,20 +8,14 @@ from operator import attrgetter
 from typing import NamedTuple, Protocol, Self, TypeVar
 
 from ...errors import NotFoundError
-from ...judging.events import (
-    IterationDescribed,
-    IterationMeasured,
-    MeasurementFailed,
-    MeasurementRetracted,
-)
+from ...judging import events as judged
 from ...judging.tracker import BASELINE_NUMBER, Tracker
 from ...log.event import Event
 from .. import events as f
 from ..state.knowledge import Spent, WorkTree, says_cost
 from ..state.sprint import Sprint
+from . import run_record, snapshots
 from .described import Description
-from .run_record import LOST
-from .snapshots import snapshot_of
 
 Kind = TypeVar("Kind", bound=Event)
 
@@ -114,7 +108,7 @@ def last_begun(version: int, begun: Begun) -> int:
 
 def is_lost(seen: RunSeen) -> bool:
     """Return whether a run was killed together with its loop."""
-    return seen.cut_by == LOST
+    return seen.cut_by == run_record.LOST
 
 
 def printed(ran: f.AgentRan) -> str | None:
@@ -128,12 +122,12 @@ class Failure(NamedTuple):
 
     version: int
     at: str
-    event: MeasurementFailed | MeasurementRetracted
+    event: judged.MeasurementFailed | judged.MeasurementRetracted
 
     @property
     def why(self) -> str:
         """Return why the iteration has no valid measurement."""
-        if isinstance(self.event, MeasurementFailed):
+        if isinstance(self.event, judged.MeasurementFailed):
             return self.event.error
         return f"its measurement was retracted: {self.event.reason}"
 
@@ -169,8 +163,8 @@ class LoopHistory:
         if self.tracker.failed is None and not self.tracker.retracted:
             return {}
         measured = {BASELINE_NUMBER, *self.tracker.numbers()}
-        failed = map(Failure._make, self._events.all(MeasurementFailed))
-        retracted = map(Failure._make, self._events.all(MeasurementRetracted))
+        failed = map(Failure._make, self._events.all(judged.MeasurementFailed))
+        retracted = map(Failure._make, self._events.all(judged.MeasurementRetracted))
         found = sorted([*failed, *retracted], key=attrgetter("version"))
         return {x.event.number: x for x in found if x.event.number not in measured}
 
@@ -210,7 +204,7 @@ class LoopHistory:
         for _, _, ended in self._events.all(f.IterationEnded):
             if ended.git is not None:
                 found[ended.number] = found[ended.number]._replace(git=ended.git)
-        for _, _, said in self._events.all(IterationDescribed):
+        for _, _, said in self._events.all(judged.IterationDescribed):
             found[said.number] = found[said.number].having(said)
         return {number: one for number, one in found.items() if one != Description({})}
 
@@ -237,7 +231,7 @@ class LoopHistory:
         found: defaultdict[int, Spent] = defaultdict(Spent)
         for version, _, ran in self._events.all(f.AgentRan):
             found[iteration_of(ran, version, self._begun)].add_run(ran)
-        for _, _, event in self._events.all(IterationMeasured):
+        for _, _, event in self._events.all(judged.IterationMeasured):
             if event.usage is not None and event.number not in found:
                 found[event.number].add(event.usage)
                 found[event.number].duration_ms += event.usage.duration_ms or 0
@@ -270,7 +264,7 @@ class LoopHistory:
     def _tree(self, number: int, work_tree: WorkTree) -> str | None:
         """Return the id of an iteration's file tree; None if its snapshot is incomplete."""
         try:
-            held = snapshot_of(self.sprint, number, tree=work_tree)
+            held = snapshots.snapshot_of(self.sprint, number, tree=work_tree)
         except NotFoundError:
             return None
         _, taken = self._events.one(held.version)

@@ -11,13 +11,10 @@ from msgspec.structs import replace
 from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event
-from ..events import AgentRan, RetryScheduled
-from ..events.loop import Limit
-from ..state.plan_records import LimitWait
+from ..events import AgentRan, RetryScheduled, loop
+from ..state import plan_records, transitions, tree
 from ..state.sprint import Plan, Sprint
 from ..state.times import later, normalise, parse
-from ..state.transitions import check_running, find_node
-from ..state.tree import gate_status
 from ..state.words import FAILED, IN_PROGRESS, RETRYING
 from .leaves import check_word
 from .retry import RetryPolicy, policy_of
@@ -53,7 +50,7 @@ class ScheduleRetry(Command, frozen=True):
             and waiting.until == until
         ):
             return []
-        check_running(sprint, "wait for a limit")
+        transitions.check_running(sprint, "wait for a limit")
         _check_waits(sprint, phase, iteration)
         if parse(until) <= parse(at):
             raise RefusedError(
@@ -68,7 +65,7 @@ class ScheduleRetry(Command, frozen=True):
 
 def wait_for(
     sprint: Sprint,
-    limit: Limit,
+    limit: loop.Limit,
     why: str | None,
     *,
     at: str,
@@ -93,7 +90,7 @@ def wait_for(
     return [replace(event, is_fallback=is_fallback)]
 
 
-def limit_of_own(plan: Plan) -> LimitWait | None:
+def limit_of_own(plan: Plan) -> plan_records.LimitWait | None:
     """Return the last wait for a limit, unless the limit also blocks the fallback."""
     waiting = plan.waiting
     return None if waiting is None or waiting.is_fallback else waiting
@@ -128,7 +125,7 @@ def due(policy: RetryPolicy, until: str | None, *, waited: int, at: str) -> str:
 
 def wait_in_force(
     plan: Plan, *, phase: str = "", iteration: int | None = None, now: str
-) -> LimitWait | None:
+) -> plan_records.LimitWait | None:
     """Return the wait that blocks a leaf, a repair or an iteration, or None."""
     waiting = plan.waiting
     if waiting is None or not waiting.is_of(phase, iteration) or not waiting.holds(now):
@@ -141,7 +138,7 @@ def _subject(sprint: Sprint, phase: str | None) -> tuple[str, int | None]:
     plan = sprint.plan
     if not phase and plan.is_at_goal:
         return "", plan.turns.number
-    return find_node(sprint, phase).address, None
+    return transitions.find_node(sprint, phase).address, None
 
 
 def _in_row(plan: Plan, phase: str, iteration: int | None) -> int:
@@ -158,9 +155,9 @@ def _check_waits(sprint: Sprint, phase: str, iteration: int | None) -> None:
                 hint="use `sprintlog iteration start` to start one",
             )
         return
-    node = find_node(sprint, phase)
+    node = transitions.find_node(sprint, phase)
     is_worked_on = node.leaf >= 0 and node.status == IN_PROGRESS
-    if not is_worked_on and gate_status(node.data) not in (RETRYING, FAILED):
+    if not is_worked_on and tree.gate_status(node.data) not in (RETRYING, FAILED):
         raise RefusedError(
             f"phase {phase} is {node.status}: no agent is working on it",
             hint=f"use `sprintlog phase start {phase}` to start it",

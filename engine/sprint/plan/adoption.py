@@ -15,18 +15,15 @@ from ...errors import RefusedError
 from ...log.event import Event
 from ..events import EditAdopted, EditObserved, InjectionPosition, SprintImported
 from ..fold import fold_ahead
-from ..phases import leaves, lifecycle
-from ..phases.gate import check_gate, check_gates
-from ..state import words
-from ..state.document_fields import mapping_of
+from ..phases import gate, leaves, lifecycle
+from ..state import document_fields, words
 from ..state.patch import apply, diff, escape, same
 from ..state.sprint import Sprint, pack, unpack
 from ..state.transitions import PHASE_FROM, PHASE_TO, SPRINT_FROM, SPRINT_TO, shortest_way
 from ..state.tree import CHILDREN, Data, Node, Tree
 from ..state.words import PENDING
-from .create import patch_to
+from . import create, shape
 from .injection import injection_of
-from .shape import check_shape
 
 _DERIVED = {"current", "last-activity", "sprint-id", "gate-tracking", "injected"}
 _DERIVED_STATS = {
@@ -116,7 +113,7 @@ def _compare(found: EditChanges, old: Node, new: Node, now: Node) -> None:
     for field in fields:
         pair = old.data.get(field, _GONE), new.data.get(field, _GONE)
         if field == "stats" and not new.address and all(isinstance(x, dict) for x in pair):
-            _compare_stats(found, *pair, mapping_of(now.data, "stats"))
+            _compare_stats(found, *pair, document_fields.mapping_of(now.data, "stats"))
         elif not same(*pair):
             _sort(found, field, pair, new, now, moves=moves)
     _compare_order(found, old, new)
@@ -286,14 +283,14 @@ class _Adopting:
             set_field(wanted, change)
             self.done.append(change.path)
         if diff(ours, wanted):
-            operations = patch_to(self._state, wanted)
+            operations = create.patch_to(self._state, wanted)
             self._happen([SprintImported(f"edit of {path}", patch=operations)])
 
     def take_node(self, change: EditChange) -> None:
         """Inject a new node."""
         try:
-            check_shape(change.value, level=change.level)
-            check_gates([change.value], "nodes", level=change.level)
+            shape.check_shape(change.value, level=change.level)
+            gate.check_gates([change.value], "nodes", level=change.level)
         except RefusedError as error:
             self.left.append(f"{change.path}: {error.message}")
             return
@@ -374,9 +371,9 @@ def _problem_of(change: EditChange) -> str | None:
     for parent in parents:
         data = {parent: data}
     try:
-        check_shape(data, level=change.level)
+        shape.check_shape(data, level=change.level)
         if field == "gate" and not change.is_gone and change.value is not None:
-            check_gate(change.value, field)
+            gate.check_gate(change.value, field)
     except RefusedError as error:
         return error.message
     return None

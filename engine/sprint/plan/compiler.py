@@ -20,11 +20,9 @@ from ..state.document_fields import (
     text_of,
 )
 from ..state.tree import Data
-from . import templates
+from . import create, shape, templates
 from . import workflows as layout
-from .create import check_sprint_id
 from .definitions import Definition, Path, Problem, Problems, is_given, nearest
-from .shape import KEPT
 
 EXECUTE = "execute"
 """The only sub-phase of an item without a workflow."""
@@ -306,7 +304,7 @@ class Hierarchy:
 def _kept(sprint: Data, workflow: Data) -> Data:
     """Return the fields kept for other tools; the sprint's fields take precedence."""
     found: Data = {}
-    for key in KEPT:
+    for key in shape.KEPT:
         said = [data[key] for data in (workflow, sprint) if is_given(data, key)]
         if said and all(isinstance(one, dict) for one in said):
             found[key] = {name: value for one in said for name, value in one.items()}
@@ -362,7 +360,7 @@ def _hooks(sprint: Definition, main: Definition | None, problems: Problems) -> l
 
 def _check_id(sprint: Definition, sprint_id: str, problems: Problems) -> None:
     try:
-        check_sprint_id(sprint_id)
+        create.check_sprint_id(sprint_id)
     except RefusedError as error:
         path = ("sprint-id",) if text_of(sprint.data, "sprint-id") else ()
         hint = "set `sprint-id` in SPRINT.yaml, use `--id` or rename the folder"

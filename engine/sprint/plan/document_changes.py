@@ -7,10 +7,8 @@ from typing import Any
 
 from ...log.event import Takers
 from ..events import SprintCompiled, SprintImported
+from ..state import plan_records, queue, sprint
 from ..state.knowledge import Knowledge, note_tree
-from ..state.plan_records import LastEvents, LoopCounters
-from ..state.queue import QUEUE
-from ..state.sprint import Plan
 
 
 def record_ids(
@@ -19,10 +17,10 @@ def record_ids(
     """Record the ids of requests in a document, so that they are never reused."""
     named: list[Any] = []
     if event.document is not None:
-        named = [event.document.get(QUEUE)]
+        named = [event.document.get(queue.QUEUE)]
     for operation in (event.patch if isinstance(event, SprintImported) else None) or ():
         path = str(operation.get("path"))
-        if path.startswith(f"/{QUEUE}"):
+        if path.startswith(f"/{queue.QUEUE}"):
             value = operation.get("value")
             named.append({"id": value} if path.endswith("/id") else value)
     for value in named:
@@ -32,17 +30,17 @@ def record_ids(
                 knowledge.request_ids.append(identity)
 
 
-def _evolve_compiled(plan: Plan, event: SprintCompiled, at: str) -> None:
+def _evolve_compiled(plan: sprint.Plan, event: SprintCompiled, at: str) -> None:
     plan.replace(event.document)
     plan.place = event.place
     plan.touched = True
     # Records on the phases of an earlier plan do not apply to the new ones.
-    plan.last = LastEvents()
+    plan.last = plan_records.LastEvents()
     plan.decisions.clear()
-    plan.turns = LoopCounters()
+    plan.turns = plan_records.LoopCounters()
 
 
-def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
+def _evolve_imported(plan: sprint.Plan, event: SprintImported, at: str) -> None:
     if event.document is not None:
         plan.replace(event.document)
         plan.place = event.place
@@ -51,8 +49,8 @@ def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
         from ..state.patch import apply
 
         plan.replace(apply(plan.derived_document(), event.patch or []))
-    plan.last = LastEvents()
-    plan.turns = LoopCounters()
+    plan.last = plan_records.LastEvents()
+    plan.turns = plan_records.LoopCounters()
 
 
 def _record_compiled(knowledge: Knowledge, event: SprintCompiled, version: int) -> None:

@@ -8,10 +8,8 @@ from ...log.event import Event, Takers
 from ..answers.items import OpenStep
 from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
 from ..phases.leaves import check_word
-from ..state.document_fields import list_of, steps_of
+from ..state import document_fields, transitions, tree
 from ..state.sprint import Knowledge, Plan, Sprint
-from ..state.transitions import check_goal, check_id
-from ..state.tree import Data
 from ..state.words import COMPLETED, DYNAMIC_STEP_STATUSES, PENDING
 
 PREFIX = "step-"
@@ -27,11 +25,11 @@ class AddStep(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        check_goal(sprint, "add a step")
+        transitions.check_goal(sprint, "add a step")
         _check_prompt(self.prompt)
-        steps = steps_of(sprint.plan.document)
+        steps = document_fields.steps_of(sprint.plan.document)
         if self.step is not None:
-            check_id(self.step, field="id")
+            transitions.check_id(self.step, field="id")
             if self.step in steps:
                 if steps[self.step].get("prompt") == self.prompt:
                     return []
@@ -53,7 +51,7 @@ class UpdateStep(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        check_goal(sprint, "update a step")
+        transitions.check_goal(sprint, "update a step")
         check_word("status", self.status, DYNAMIC_STEP_STATUSES)
         if self.prompt is not None:
             _check_prompt(self.prompt)
@@ -63,7 +61,7 @@ class UpdateStep(Command, frozen=True):
                 hint=f"statuses: {', '.join(DYNAMIC_STEP_STATUSES)}",
                 step=self.step,
             )
-        steps = steps_of(sprint.plan.document)
+        steps = document_fields.steps_of(sprint.plan.document)
         if self.step not in steps:
             raise NotFoundError(
                 f"there is no step {self.step} in sprint {sprint.id}",
@@ -89,7 +87,7 @@ def take_steps(
     A pending step with a known id, or with the prompt of an open step, refers to that step;
     a completed step is reopened. Invalid steps are recorded as notes.
     """
-    steps = steps_of(sprint.plan.document)
+    steps = document_fields.steps_of(sprint.plan.document)
     events: list[Event] = []
     done = dict.fromkeys(completed)
     for identity in done:
@@ -122,9 +120,9 @@ def take_steps(
     return events
 
 
-def _step(document: Data, identity: str) -> Data | None:
+def _step(document: tree.Data, identity: str) -> tree.Data | None:
     """Return the step with the given id, or None."""
-    for step in reversed(list_of(document, "dynamic-steps")):
+    for step in reversed(document_fields.list_of(document, "dynamic-steps")):
         if isinstance(step, dict) and step.get("id") == identity:
             return step
     return None
@@ -134,7 +132,7 @@ def open_steps(sprint: Sprint, events: Iterable[Event] = ()) -> tuple[str, ...]:
     """Return the ids of the steps that are not completed after the given events."""
     steps = {
         identity: step.get("status")
-        for identity, step in steps_of(sprint.plan.document).items()
+        for identity, step in document_fields.steps_of(sprint.plan.document).items()
     }
     for event in events:
         if isinstance(event, DynamicStepAdded):
@@ -154,7 +152,7 @@ def _added(sprint: Sprint, prompt: str, identity: str) -> Event:
 
 
 def _changed(
-    identity: str, step: Data, status: str | None, prompt: str | None
+    identity: str, step: tree.Data, status: str | None, prompt: str | None
 ) -> list[Event]:
     """Return the event for a change; empty if nothing changes (SPR-042)."""
     now = None if status == step.get("status") else status
@@ -167,7 +165,7 @@ def _unknown(identity: str, word: str) -> Event:
 
 
 def _next_number(sprint: Sprint) -> int:
-    ids = steps_of(sprint.plan.document)
+    ids = document_fields.steps_of(sprint.plan.document)
     given = sprint.knowledge.allotted.get(_ALLOTTED, 0)
     return max([given, *(_number_of(identity) + 1 for identity in ids)])
 

@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...errors import InvalidInputError, RefusedError
-from ..state.document_fields import list_of, text_of
-from ..state.transitions import check_id
-from ..state.tree import Data
+from ..state import document_fields, transitions, tree
 from .definitions import Definition, Path, Problems, is_given, nearest
 
 _VARIABLE = r"\\?\{\{[ \t]*([A-Za-z_][\w-]*(?:\.[\w-]+)*)[ \t]*\}\}"
@@ -30,9 +28,9 @@ Report = Callable[[str, str, str, str | None], None]
 class Scope(NamedTuple):
     """The values to which the variables of a prompt can refer."""
 
-    sprint: Data
-    phase: Data
-    item: Data | None
+    sprint: tree.Data
+    phase: tree.Data
+    item: tree.Data | None
     """The item; None outside a `for-each` phase."""
     kinds: tuple[str, ...]
     """The collection iterated over; outside a `for-each` phase, all collections."""
@@ -241,7 +239,7 @@ def _collection(
         if not isinstance(data, dict):
             continue
         where = (*path, index)
-        identity = text_of(data, "id") or f"{name}-{index}"
+        identity = document_fields.text_of(data, "id") or f"{name}-{index}"
         if check_text_id(identity, sprint, (*where, "id"), problems) and identity in seen:
             message = f"{identity!r} is the id of item {seen[identity]} already"
             hint = "ids must be unique in a collection"
@@ -250,7 +248,7 @@ def _collection(
         seen_by_templates = {
             "type": name,
             **data,
-            "prompt": text_of(data, "prompt") or "",
+            "prompt": document_fields.text_of(data, "prompt") or "",
             "id": identity,
             "index": index,
         }
@@ -264,7 +262,7 @@ def _check_dependencies(
     item: Definition, places: dict[str, int], problems: Problems
 ) -> None:
     own = item.data["id"]
-    for index, name in enumerate(list_of(item.data, "depends-on")):
+    for index, name in enumerate(document_fields.list_of(item.data, "depends-on")):
         path = ("depends-on", index)
         if name == own:
             problems.add("self-reference", item, path, f"item {own!r} depends on itself")
@@ -281,7 +279,7 @@ def _check_dependencies(
 def check_text_id(identity: str, where: Definition, path: Path, problems: Problems) -> bool:
     """Return whether a string is a valid id; report a problem if it is not."""
     try:
-        check_id(identity, field="id")
+        transitions.check_id(identity, field="id")
     except RefusedError as error:
         problems.add("bad-id", where, path, error.message.partition(": ")[2])
         return False

@@ -15,10 +15,8 @@ from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...log.event import Event, Takers, made_from
 from .. import events as f
 from ..phases.leaves import check_word
-from ..state.queue import REOPENED, STATUS_OF, Decided, deferrals, find
+from ..state import queue, times, transitions
 from ..state.sprint import Knowledge, Plan, Sprint
-from ..state.times import normalise
-from ..state.transitions import check_exists, check_id
 from ..state.tree import Data, Node
 from ..state.words import DECISIONS, PRIORITIES, REQUEST_TYPES
 
@@ -54,7 +52,7 @@ class QueueRequests(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        check_exists(sprint)
+        transitions.check_exists(sprint)
         events: list[f.RequestQueued] = []
         number = _highest(sprint)
         for index, asked in enumerate(self.requests):
@@ -116,10 +114,10 @@ class TakeOverRequest(Command, frozen=True):
 
 def find_request(sprint: Sprint, identity: str) -> Data:
     """Return a request as the document shows it; raise `NotFoundError` if there is none."""
-    check_exists(sprint)
+    transitions.check_exists(sprint)
     plan, requests = sprint.plan, sprint.knowledge.requests
     since = plan.imported_at
-    found = find(plan.document, plan.decisions, requests, identity, since=since)
+    found = queue.find(plan.document, plan.decisions, requests, identity, since=since)
     if found is None:
         raise NotFoundError(
             f"there is no request {identity} in sprint {sprint.id}",
@@ -131,7 +129,7 @@ def find_request(sprint: Sprint, identity: str) -> Data:
 
 def _check_asked(asked: SubmittedRequest, where: str) -> None:
     if asked.request is not None:
-        check_id(asked.request, field=f"{where}id")
+        transitions.check_id(asked.request, field=f"{where}id")
     for name, text in (("title", asked.title), ("description", asked.description)):
         if text is not None and not text.strip():
             raise RefusedError(f"{where}{name} is empty", field=f"{where}{name}")
@@ -139,7 +137,7 @@ def _check_asked(asked: SubmittedRequest, where: str) -> None:
     check_word(f"{where}type", asked.request_type, REQUEST_TYPES)
     if asked.created_at is not None:
         try:
-            normalise(asked.created_at)
+            times.normalise(asked.created_at)
         except InvalidInputError as error:
             field = f"{where}created-at"
             raise RefusedError(f"{field}: {error.message}", field=field) from error
@@ -161,7 +159,7 @@ def _queued(
 
 def _time(text: str | None) -> str | None:
     try:
-        return normalise(text) if text else None
+        return times.normalise(text) if text else None
     except InvalidInputError:
         # Another tool wrote this text.
         return text
@@ -214,14 +212,14 @@ def _path(node: Node) -> str:
 
 def _evolve_decided(plan: Plan, event: f.RequestDecided, at: str) -> None:
     # Another tool may have recorded an unknown decision.
-    if event.decision in STATUS_OF:
-        plan.decisions[event.request] = Decided(event, at)
+    if event.decision in queue.STATUS_OF:
+        plan.decisions[event.request] = queue.Decided(event, at)
 
 
 def _evolve_returned(plan: Plan, event: f.RequestReturned, at: str) -> None:
-    said = deferrals(plan.document, plan.decisions).get(event.request)
+    said = queue.deferrals(plan.document, plan.decisions).get(event.request)
     if said is not None:
-        plan.decisions[event.request] = Decided(said, at, returned=event.until)
+        plan.decisions[event.request] = queue.Decided(said, at, returned=event.until)
 
 
 def _evolve_reopened(plan: Plan, event: f.RequestReopened, at: str) -> None:
@@ -230,7 +228,7 @@ def _evolve_reopened(plan: Plan, event: f.RequestReopened, at: str) -> None:
     said = (
         f.RequestDecided(event.request, DECISIONS[-1], "") if last is None else last.event
     )
-    plan.decisions[event.request] = Decided(said, at, returned=REOPENED)
+    plan.decisions[event.request] = queue.Decided(said, at, returned=queue.REOPENED)
 
 
 def _record_queued(knowledge: Knowledge, event: f.RequestQueued, version: int) -> None:

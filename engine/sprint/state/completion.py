@@ -7,14 +7,7 @@ phase with `break: true`.
 from collections.abc import Sequence
 
 from ...log.event import Event
-from ..events import (
-    BreakpointReached,
-    ClaimAccepted,
-    ClaimRefused,
-    GoalClaimed,
-    GoalCompleted,
-    WorkDone,
-)
+from .. import events as f
 from . import words
 from .queue import takes_part
 from .sprint import Plan, Sprint
@@ -43,7 +36,7 @@ def breakpoint_after(node: Node, status: str) -> list[Event]:
             return []
         node = parent
     if status == words.COMPLETED and node.data.get("break") is True:
-        return [BreakpointReached(node.address)]
+        return [f.BreakpointReached(node.address)]
     return []
 
 
@@ -59,13 +52,13 @@ def _is_done(node: Node) -> bool:
     return any(leaf.status == words.COMPLETED for leaf in node.leaves())
 
 
-def done_work(plan: Plan, address: str) -> WorkDone | None:
+def done_work(plan: Plan, address: str) -> f.WorkDone | None:
     """Return the `WorkDone` event of a leaf that has not ended yet, or None."""
     work = plan.last.work
     return work.of(address) if address in work else None
 
 
-def open_claim(plan: Plan) -> GoalClaimed | None:
+def open_claim(plan: Plan) -> f.GoalClaimed | None:
     """Return the latest iteration's claim if it has not been decided yet, or None."""
     claim, decided = plan.last.claim, plan.last.decided
     if claim is None or claim.reason is not None or decided is not None:
@@ -79,7 +72,7 @@ def refusal_of(plan: Plan) -> str | None:
     claim, decided = plan.last.claim, plan.last.decided
     if claim is None or plan.status == words.COMPLETED:
         return None
-    return decided.reason if isinstance(decided, ClaimRefused) else claim.reason
+    return decided.reason if isinstance(decided, f.ClaimRefused) else claim.reason
 
 
 def goal_standing(plan: Plan) -> str:
@@ -90,10 +83,10 @@ def goal_standing(plan: Plan) -> str:
             return f"claimed, refused: {why}"
         in_ = "" if claim is None else f"claimed in iteration {claim.iteration}, "
         return f"{in_}not verified" if in_ else "not reached"
-    if not isinstance(done, GoalCompleted):
+    if not isinstance(done, f.GoalCompleted):
         is_given_up = getattr(done, "abandons_goal", False)
         return "given up" if is_given_up else "not reached"
-    if isinstance(decided, ClaimAccepted):
+    if isinstance(decided, f.ClaimAccepted):
         return f"reached, verified: {decided.reason}"
     if done.source == PERSON:
         return "reached, according to a person; not verified"

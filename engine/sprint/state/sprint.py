@@ -12,15 +12,13 @@ import msgspec
 from ...log.event import Event
 from ...state_format import PartsDecoder, sealed, shape_of, unsealed
 from ..events import IterationEnded, IterationStarted, Place
+from . import document_fields, node, words
 from . import plan_records as records
-from .document_fields import count_of, mapping_of
 from .knowledge import Knowledge as Knowledge
 from .knowledge import Spent as Spent
-from .node import flat_phases
 from .queue import Decided, queue_of, with_queue
 from .times import elapsed
 from .tree import Data, Node, Tree
-from .words import COMPLETED, IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
 MEANING = 11
 """A number to increment when saved fields change their meaning; a test checks this."""
@@ -96,7 +94,7 @@ class Plan:
     def status(self) -> str:
         """Return the sprint's status."""
         status = self.document.get("status")
-        return status if status in SPRINT_STATUSES else NOT_STARTED
+        return status if status in words.SPRINT_STATUSES else words.NOT_STARTED
 
     @property
     def is_ralph(self) -> bool:
@@ -111,7 +109,7 @@ class Plan:
     @property
     def iteration(self) -> int:
         """Return the number of the latest iteration, or 0."""
-        return count_of(self.given_stats, "current-iteration")
+        return document_fields.count_of(self.given_stats, "current-iteration")
 
     @property
     def completed_at(self) -> str | None:
@@ -122,7 +120,7 @@ class Plan:
     @property
     def given_stats(self) -> Data:
         """Return the figures in the document; empty if there are none."""
-        return mapping_of(self.document, "stats")
+        return document_fields.mapping_of(self.document, "stats")
 
     @property
     def stats(self) -> Data:
@@ -148,7 +146,7 @@ class Plan:
         """
         tree = self.tree
         tree.make_all()
-        working = tree.open_leaf() if self.status != NOT_STARTED else None
+        working = tree.open_leaf() if self.status != words.NOT_STARTED else None
         siblings[index:index] = nodes
         is_grafted = tree.is_plain and owner.leaf < 0
         if is_grafted:
@@ -199,7 +197,7 @@ class Plan:
     def derive_empty(self) -> None:
         """Complete phases without steps that the pointer has passed (SPR-058)."""
         tree = self.tree
-        if tree.empty and self.status != NOT_STARTED:
+        if tree.empty and self.status != words.NOT_STARTED:
             tree.derive_empty()
 
     def pointed(self) -> Node | None:
@@ -223,10 +221,10 @@ def figures(given: Any, tree: Tree, last_at: str | None) -> Data:
     """Return `stats` with a document's figures and the figures derived from the plan."""
     found: Data = dict(given) if isinstance(given, dict) else {}
     found["total-phases"] = sum(tree.phases.values())
-    found["completed-phases"] = tree.phases[COMPLETED]
+    found["completed-phases"] = tree.phases[words.COMPLETED]
     steps = sum(tree.steps.values())
     if steps or "total-steps" in found:
-        found["total-steps"], found["completed-steps"] = steps, tree.steps[COMPLETED]
+        found["total-steps"], found["completed-steps"] = steps, tree.steps[words.COMPLETED]
     ended = found.get("completed-at") or last_at
     if (duration := elapsed(found.get("started-at"), ended)) is not None:
         found["elapsed"] = duration
@@ -290,7 +288,7 @@ class Sprint:
     @property
     def is_running(self) -> bool:
         """Return whether the sprint is in progress."""
-        return self.plan.status == IN_PROGRESS
+        return self.plan.status == words.IN_PROGRESS
 
 
 class _Saved(msgspec.Struct, array_like=True):
@@ -338,7 +336,7 @@ _knowledge = PartsDecoder(Knowledge)
 def pack(sprint: Sprint) -> bytes:
     """Return the state as bytes that `unpack` can read."""
     plan = sprint.plan
-    flat = flat_phases(plan.document)
+    flat = node.flat_phases(plan.document)
     state = _Saved(
         id=sprint.id,
         version=sprint.version,
