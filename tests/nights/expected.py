@@ -175,11 +175,6 @@ AFTERWARDS: dict[str, Expected] = {
 }
 """The verdict after a person accepted the first iteration and completed the goal."""
 
-OPEN_FINDINGS = {
-    "measure rewrites its own file": "a measurement that changes a file proves nothing "
-    "unless git ignores the file, so an honest claim stays unverified"
-}
-"""The nights whose verdict still differs from the expected one, with the reason."""
 LIMITS: dict[str, Expected] = {
     "product prints the figures": E(VERIFIED, 1, 1, why=ALL),
     "product patches the framework": E(VERIFIED, 1, 1, why=ALL),

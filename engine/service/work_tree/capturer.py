@@ -13,6 +13,7 @@ from ...adapters.processes.programs import environment_of
 from ...adapters.snapshots.capture import TakenSnapshot
 from ...command import decided
 from ...errors import InvalidInputError, SprintlogError
+from ...judging.instruments import is_instrument, scripts_in
 from ...judging.loop_rules import MeasureRules
 from ...masking import mask
 from ...sprint.iterations import measurement
@@ -165,10 +166,10 @@ class Capturer:
         found = replace(command, metrics=metrics, origins=origins, **evidence)
         if not isinstance(found, measurement.CaptureBaseline) and found.runs:
             written = {report.file for report in found.reports}
-            altered = (p for p in files.altered() if not _OUTPUT.search(p))
-            found = replace(
-                found, altered=tuple(p for p in altered if p not in written)[:ALTERED_MAX]
-            )
+            scripts = scripts_in(run.command for run in found.runs)
+            altered = files.altered(lambda path: is_instrument(path, scripts))
+            kept = [p for p in altered if p not in written and not _OUTPUT.search(p)]
+            found = replace(found, altered=tuple(kept[:ALTERED_MAX]))
         # No agent worked before the first iteration.
         if measured.usage is None or isinstance(found, measurement.CaptureBaseline):
             return found

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -100,12 +100,29 @@ class ListedFiles:
         # The contents of a nested repository, for example, are not listed.
         return False if all(one.reason == SPECIAL for one in after.left_out) else None
 
-    def altered(self) -> list[str]:
-        """Return the paths of the files that have changed or been removed since."""
+    def altered(self, counts: Callable[[str], bool]) -> list[str]:
+        """Return the paths that have changed since and `counts`, or that git tracks."""
         before, after = self._before, _listing(self._workspace)
         if before is None or after is None:
             return []
-        return sorted(p for p, stat in before.files.items() if after.files.get(p) != stat)
+        found = [p for p, stat in before.files.items() if after.files.get(p) != stat]
+        tracked = _tracked(self._workspace, found) if found else set()
+        return sorted(path for path in found if path in tracked or counts(path))
+
+
+def _tracked(workspace: Service, paths: Sequence[str]) -> set[str]:
+    """Return the paths that git tracks; all of them if git cannot answer."""
+    root = workspace.location.root
+    try:
+        if (repository := repository_around(root)) is None:
+            return set()
+        above = root.resolve().relative_to(repository.top.resolve())
+        named = {os.fspath(above / path): path for path in paths}
+        with borrowed(repository, workspace.environment) as git:
+            told = git.read_tree("ls-files", "-z", "--", *named)
+    except (SprintlogError, OSError, ValueError):
+        return {*paths}
+    return {named[path] for path in map(os.fsdecode, told.split(b"\0")) if path in named}
 
 
 def _listing(workspace: Service, since_ms: int | None = None) -> Listing | None:

@@ -103,7 +103,7 @@ def judge_claim(sprint: Sprint, number: int) -> Finding:
     """Return the finding about a claim that an iteration made.
 
     Evidence is a measurement by sprintlog during which no test changed. With a condition,
-    it must meet the condition. Otherwise, no existing file at all may change, its commands
+    it must meet the condition. Otherwise, no file that git tracks may change, its commands
     must succeed, and its tests, if it printed any, must all pass and not be fewer than the
     baseline's.
     """

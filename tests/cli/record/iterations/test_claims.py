@@ -1,6 +1,7 @@
 """Claims through `run` and `iteration decide`: the measure decides, then a reviewer."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def goal(run: Run) -> str:
         ("exit 1", 24, "the last time: the measure exited with 1"),
         ("echo '{\"coverage_percentage\": 90}'", 0, "claimed by the agent, not verified"),
         ("date +%s%N > out.txt; echo 2/2", 0, "claimed by the agent, not verified"),
+        ("date +%s%N > log.txt; echo 2/2", 0, "reached, verified: 2 of 2 tests pass"),
     ],
 )
 def test_the_measure_decides(
@@ -42,6 +44,9 @@ def test_the_measure_decides(
 ) -> None:
     """A claim ends the loop only if the measure does not contradict it."""
     (folder / "out.txt").write_text("old")
+    (folder / "log.txt").write_text("old")
+    subprocess.run(["git", "init", "-q"], check=True)
+    subprocess.run(["git", "add", "out.txt"], check=True)
     run("init")
     assert claims(run, "--measure", measure) == code
     claim = run("list", "--json").json[-1]["claim"]
