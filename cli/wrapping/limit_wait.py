@@ -4,7 +4,7 @@ import os
 
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.service.driver.agent import Driver, RunSettings
-from sprintlog.engine.service.driver.own_waits import wait_for_limit
+from sprintlog.engine.service.driver.waits import wait_for_limit
 from sprintlog.engine.sprint.agent.actions import STOP, Action
 
 from .. import context, output, stops

@@ -1,20 +1,18 @@
 """The reference loop: performs the actions that `next_action` returns, one at a time.
 
 All its state is in the log: when a killed loop is started again, it continues from the
-recorded state and repeats only an interrupted agent run. It sleeps in short intervals and
-checks the wall clock, because a process's sleep does not count the time during which a
-laptop was suspended. A prompt file may be missing briefly while a program replaces it.
+recorded state and repeats only an interrupted agent run. A prompt file may be missing
+briefly while a program replaces it.
 """
 
 import time
 from collections.abc import Callable
-from datetime import datetime
 
 from ...adapters.processes.signals import InterruptedBySignal
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ...sprint.agent import actions, runs, stops
-from ...sprint.agent.actions import ASK_NOW, PERSON, STOP, Action, of_wait
+from ...sprint.agent.actions import PERSON, STOP, Action
 from ...sprint.agent.next import next_action, with_fallback
 from ...sprint.answers.verdict import Verdict
 from ...sprint.events import AgentRan, GateChecked, RetryScheduled
@@ -22,7 +20,6 @@ from ...sprint.iterations import budgets, measurement
 from ...sprint.phases import gate, leaves, lifecycle, retry
 from ...sprint.state.completion import done_work
 from ...sprint.state.sprint import Sprint
-from ...sprint.state.times import parse
 from ...sprint.state.words import NO_SUCCESS, PASSED
 from .. import learnings, prompts
 from ..middlewares import Handling, refuse_edits
@@ -32,14 +29,8 @@ from ..workspace import JOURNAL, ServiceWorkspace
 from . import agent, follow_up, goal
 from .gate import run_gate
 from .runs import warn_of_budgets
+from .waits import Waits
 
-NAP_SECONDS = 1.0
-EXPLAINED_SECONDS = 5.0
-"""The minimum length of a wait for which `run` prints how to continue earlier."""
-BEAT_SECONDS = 10 * 60
-"""The heartbeat interval, shorter than the time after which a sprint counts as stale."""
-CLOCK_STEP_SECONDS = 30.0
-"""The deviation of the wall clock during a sleep that indicates that the clock was set."""
 PATIENCE_SECONDS = 5.0
 """The maximum wait for a missing file, because some programs replace files in two steps."""
 _AGAIN_SECONDS = 0.25
@@ -248,68 +239,6 @@ class Runner:
         to, is_fallback = action.prompt, action.is_fallback
         asked = self._driver.ask(to, own, told=to, is_fallback=is_fallback)
         return agent.ran_as(action.phase, asked, is_repair=is_repair), asked.verdict
-
-
-class Waits:
-    """The waits of a single loop."""
-
-    def __init__(self, driver: agent.Driver) -> None:
-        self._driver = driver
-        self._told: tuple[str | None, str | None] | None = None
-        self._beaten = time.monotonic()
-        self._is_explained = False
-        """Whether instructions for continuing earlier were printed."""
-
-    def wait(self, action: Action, *, version: int, has_news: Callable[[], bool]) -> None:
-        """Wait until the action's time, or until the next action may have changed.
-
-        It may have changed if events were recorded after `version`, if `has_news` returns
-        true, or if a clock was set. A signal ends the wait at once.
-        """
-        assert action.until is not None
-        self._tell(action)
-        until, driver = parse(action.until), self._driver
-        try:
-            while (left := (until - self._now()).total_seconds()) > 0:
-                if driver.means.show is not None:
-                    driver.means.show(action, left)
-                wall, clock = self._now(), time.monotonic()
-                driver.sleep(min(left, NAP_SECONDS))
-                slept = time.monotonic() - clock
-                if abs((self._now() - wall).total_seconds() - slept) > CLOCK_STEP_SECONDS:
-                    return
-                if has_news() or driver.sprint().version != version or self._beat():
-                    return
-        finally:
-            if driver.means.show is not None:
-                driver.means.show(None, 0)
-
-    def _now(self) -> datetime:
-        return parse(self._driver.workspace.now())
-
-    def _tell(self, action: Action) -> None:
-        """Report why and until when the loop waits, once per wait."""
-        if self._told == (told := (action.phase, action.until)):
-            return
-        self._told, self._beaten = told, time.monotonic()
-        where = action.phase or f"iteration {action.iteration}"
-        self._driver.tell(f"wait   {where} until {action.until}: {action.why}")
-        assert action.until is not None
-        left = (parse(action.until) - self._now()).total_seconds()
-        if left > EXPLAINED_SECONDS and not self._is_explained:
-            self._is_explained = True
-            self._driver.tell(f"       {ASK_NOW}")
-        if left > self._driver.means.told_wait_seconds:
-            name, now = self._driver.sprint_id, self._driver.workspace.now()
-            self._driver.notify(of_wait(name, action, at=now))
-
-    def _beat(self) -> bool:
-        """Record a heartbeat if one is due; return whether it was recorded."""
-        if time.monotonic() - self._beaten < BEAT_SECONDS:
-            return False
-        self._beaten = time.monotonic()
-        self._driver.handle(lifecycle.RecordHeartbeat())
-        return True
 
 
 class Prompts:

@@ -6,9 +6,10 @@ killed loop continues with the claim undecided.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...command import Command
+from ...judging.events import MeasuringRun, Metrics
 from ...judging.tracker import alters_measure
 from ...log.event import Event, Takers
 from ..events import (
@@ -26,6 +27,9 @@ from ..state.document_fields import LOOP_IN, min_iterations
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists
 from ..state.words import IN_PROGRESS
+
+if TYPE_CHECKING:
+    from ...judging.metrics import Figures
 
 REFUSALS_MAX = 3
 """The number of consecutive refused claims after which a person is needed."""
@@ -107,9 +111,6 @@ def judge_claim(sprint: Sprint, number: int) -> Finding:
     must succeed, and its tests, if it printed any, must all pass and not be fewer than the
     baseline's.
     """
-    # Imported here: most recording commands do not require exact numbers.
-    from ...judging import evidence
-
     tracker = sprint.knowledge.tracker
     rules = tracker.rules_at(sprint.version).loop
     if (changed := tracker.changed.get(number)) is not None:
@@ -130,11 +131,67 @@ def judge_claim(sprint: Sprint, number: int) -> Finding:
         found = UNVERIFIED if rules.until is None else REFUSED
         return Finding(found, why, (entry.version,), digests)
     base = tracker.baseline_at(sprint.version)
-    agrees, why = evidence.agreement(
+    agrees, why = _agreement(
         last.metrics, base, runs, rules.until, is_incomplete=entry.is_incomplete
     )
     found = {True: ACCEPTED, False: REFUSED, None: UNVERIFIED}[agrees]
     return Finding(found, why, (entry.version,), digests)
+
+
+def _agreement(
+    metrics: Metrics,
+    baseline: Metrics | None,
+    runs: Sequence[MeasuringRun],
+    until: str | None,
+    *,
+    is_incomplete: bool = False,
+) -> tuple[bool | None, str]:
+    """Return whether a measurement agrees with a claim, and its result in words.
+
+    The answer is unknown (None) if the measurement neither confirms nor refutes the claim,
+    because it states only a score or figures other than tests. `is_incomplete` means that
+    it lacks figures which the best iteration has.
+    """
+    # Imported here and below: most recording commands do not require exact numbers.
+    from ...judging.metrics import figures, named
+
+    if any(run.timed_out for run in runs):
+        return False, "the measure timed out"
+    if until is not None:
+        from ...judging.conditions import parse, values_of
+
+        unmet = parse(until).unmet(values_of(metrics, runs))
+        return not unmet, "; ".join(unmet) or f"{until} is met"
+    failed = next((run.exit_code for run in runs if run.exit_code), 0)
+    base = None if baseline is None else figures(baseline)
+    if (found := _of_tests(figures(metrics), base)) is not None:
+        passes, said = found
+        if failed and passes:
+            return False, f"{said}, but the measure exited with {failed}"
+        return passes, said
+    if failed:
+        return False, f"the measure exited with {failed}"
+    had_tests = base is not None and _of_tests(base, None) is not None
+    if had_tests or is_incomplete:
+        return False, "the measure no longer states the figures that it stated before"
+    stated = {name for name, value in named(metrics).items() if value is not None}
+    if stated <= {"build_status"}:
+        return True, "the measure exited with 0"
+    return None, "the measure states no tests"
+
+
+def _of_tests(now: "Figures", base: "Figures | None") -> tuple[bool, str] | None:
+    """Return whether the tests agree with a claim, and their counts; None without tests."""
+    count, passed = now.test_count, now.tests_passed
+    if count is None and passed is None and now.tests_failed is None:
+        return None
+    if count is None or passed is None or now.tests_failed is None:
+        return False, "the number of failed tests is not known"
+    said = f"{passed} of {count} tests pass"
+    before = None if base is None else base.test_count
+    if before is not None and count < before:
+        return False, f"{said}, and {before} tests ran before the first iteration"
+    return now.tests_failed == 0 and passed > 0, said
 
 
 class DecideClaim(Command, frozen=True):

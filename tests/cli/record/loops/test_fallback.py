@@ -11,7 +11,7 @@ import pytest
 
 from sprintlog.engine.adapters.processes.loop_lock import hold
 from sprintlog.engine.adapters.processes.signals import Signals
-from sprintlog.engine.service.driver import runner
+from sprintlog.engine.service.driver import waits
 from sprintlog.engine.service.driver.agent import Driver, RunSettings
 from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.engine.service.driver.runs import recorded
@@ -71,7 +71,7 @@ def clock() -> Steps:
 @pytest.fixture
 def play(folder: Path, done: Run, clock: Steps, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that plays two scripts, and returns the order of the agents."""
-    monkeypatch.setattr(runner, "NAP_SECONDS", 1e9)
+    monkeypatch.setattr(waits, "NAP_SECONDS", 1e9)
     done("init")
 
     def call(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.adapters.processes.signals import Signals
-from sprintlog.engine.service.driver import pulse, runner
+from sprintlog.engine.service.driver import pulse, waits
 from sprintlog.engine.service.driver.agent import Driver, RunSettings
 from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.projections.workspace import Workspace
@@ -115,7 +115,7 @@ class Night(Clock):
 @pytest.fixture
 def agent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Create an agent that plays the next line of `plays` each time; return its command."""
-    monkeypatch.setattr(runner, "NAP_SECONDS", 1e9)
+    monkeypatch.setattr(waits, "NAP_SECONDS", 1e9)
     monkeypatch.setattr(pulse, "GRACE_SECONDS", 0.2)
     monkeypatch.setattr(pulse, "LOOK_SECONDS", 0.1)
     for name, (script, _) in PLAYS.items():

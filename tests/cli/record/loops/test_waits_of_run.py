@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.adapters.processes.signals import Signals
-from sprintlog.engine.service.driver import runner
+from sprintlog.engine.service.driver import waits
 from sprintlog.engine.service.driver.agent import Driver, RunSettings
 from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.engine.sprint.agent.actions import Action
@@ -228,9 +228,9 @@ def test_a_long_wait_beats_seldom(
     run: Run, agent: Any, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A heartbeat is recorded from time to time, so that the sprint is not stale."""
-    assert 5 * 60 <= runner.BEAT_SECONDS < 15 * 60
-    monkeypatch.setattr(runner, "BEAT_SECONDS", 1)
-    monkeypatch.setattr(runner, "NAP_SECONDS", 0.1)
+    assert 5 * 60 <= waits.BEAT_SECONDS < 15 * 60
+    monkeypatch.setattr(waits, "BEAT_SECONDS", 1)
+    monkeypatch.setattr(waits, "NAP_SECONDS", 0.1)
     result = run(*agent(RESETS.format(turn=1, seconds=4)))
     assert result.code == 0
     assert 1 <= len(events(done, "activity-seen")) <= 5
@@ -277,7 +277,7 @@ def test_a_laptop_that_was_suspended_goes_on_at_once(folder: Path, agent: Any) -
     agent(RESETS.format(turn=1, seconds=8 * 3600))
     clock = Clock([3600, 8 * 3600])
     assert run_by(clock, folder) == "done"
-    assert clock.slept == [runner.NAP_SECONDS, runner.NAP_SECONDS]
+    assert clock.slept == [waits.NAP_SECONDS, waits.NAP_SECONDS]
 
 
 def test_a_clock_that_is_set_back_does_not_prolong_the_wait(
