@@ -267,11 +267,12 @@ class _Recorded:
         """Save the files from before the command; return the snapshot and start time."""
         if (waiting := self._waiting) is None:
             return None, began
-        from .files_before import files_before
-
-        asked = self._asked
-        files = files_before(
-            *(self._workspace, sprint_id, asked, waiting, self._tell), actor=self._actor
+        files = wrap.files_before(
+            *(self._workspace, sprint_id, waiting),
+            measure=self._asked.measure,
+            keeps_files=self._asked.snapshot,
+            tell=self._tell,
+            actor=self._actor,
         )
         return files, wall_clock()
 
@@ -343,7 +344,6 @@ class _Recorded:
         """Measure the iteration; record the result or the reason for a failure."""
         from ..iterations.capture import capturer
         from ..iterations.options import Capturing
-        from .files_before import saved_instruments, with_instruments
 
         asked, command = self._asked, str(self._asked.measure)
         builds = (command,) if asked.measure_build else ()
@@ -352,7 +352,7 @@ class _Recorded:
             self._workspace, capturing, sprint_id=sprint_id, masks=not asked.no_mask
         )
         found: Command
-        changed = saved_instruments(
+        changed = wrap.saved_instruments(
             *(self._workspace, sprint_id, number, captures.commands, self._tell),
             actor=self._actor,
         )
@@ -371,9 +371,8 @@ class _Recorded:
                 f"{command}: no figures such as 9/10 in the last line of output: only "
                 "the exit status is recorded"
             )
-        decide = with_instruments(found, changed)
-        self._workspace.handle_with(sprint_id, decide, actor=self._actor, observed=True)
-        wrap.decide(self._workspace, sprint_id, tell=self._tell, actor=self._actor)
+        result = self._workspace, sprint_id, found, changed
+        wrap.decide(*result, tell=self._tell, actor=self._actor)
 
     def _settle(self, sprint_id: str) -> None:
         """Update the state file if it exists or is requested."""

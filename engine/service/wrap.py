@@ -4,8 +4,8 @@ No error here may stop the command: the caller reports errors and continues.
 """
 
 import re
-from collections.abc import Callable
-from typing import Any, NamedTuple, Unpack
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol, Unpack
 
 from msgspec.structs import replace
 
@@ -13,7 +13,9 @@ from ..adapters.agents.outcome import Activity
 from ..adapters.git.untrusted import RepositoryState
 from ..adapters.processes.output import Output
 from ..adapters.zones import moment_at
-from ..errors import NotFoundError, RefusedError
+from ..command import Command
+from ..errors import NotFoundError, RefusedError, SprintlogError
+from ..judging.events import MeasurementChanged
 from ..masking import cut
 from ..sprint.answers.verdict import (
     Answer,
@@ -209,13 +211,103 @@ def ended(
     return EndWrapped(ran, ends, summary, said, claim)
 
 
+class Held(Protocol):
+    """A command that does not start until files are saved or a time limit is reached."""
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the command may have started already."""
+
+    def end(self) -> None:
+        """Release the command so that it starts."""
+
+
+def files_before(
+    workspace: ServiceWorkspace,
+    sprint_id: str,
+    waiting: Held,
+    *,
+    measure: str | None,
+    keeps_files: bool,
+    tell: Callable[[str], None],
+    actor: str,
+) -> str | None:
+    """Save the files from before a command, and then start it; return their snapshot.
+
+    Before the first measured command, its tests and measure are saved as the accepted ones.
+    """
+    # Imported here and below: few commands wait for their files.
+    from .work_tree import instruments, start_files
+
+    def is_late() -> bool:
+        if late := waiting.is_over:
+            # The command is already running and may have changed the files that were
+            # read last.
+            tell(
+                "the files before this run were not saved: saving took too "
+                "long; run `sprintlog iteration snapshot` before the next run"
+            )
+        waiting.end()
+        return late
+
+    files, known = None, workspace.sprint(sprint_id).knowledge
+    envelope: Envelope = {"actor": actor, "observed": True}
+    try:
+        if measure is not None and not known.instruments and known.tracker.is_empty:
+            instruments.save_instruments(
+                *(workspace, sprint_id, [measure]),
+                envelope=envelope,
+                is_late=lambda: waiting.is_over,
+            )
+        if keeps_files:
+            files = start_files.files_at_start(
+                workspace, sprint_id, envelope=envelope, is_late=is_late
+            )
+    except (SprintlogError, OSError) as error:
+        tell(f"the files before this run were not saved: {error}")
+    waiting.end()
+    return files
+
+
+def saved_instruments(
+    workspace: ServiceWorkspace,
+    sprint_id: str,
+    number: int,
+    commands: Iterable[str],
+    tell: Callable[[str], None],
+    *,
+    actor: str,
+) -> MeasurementChanged | None:
+    """Save an iteration's tests and measure; return and report how they changed."""
+    from .work_tree.instruments import save_instruments
+
+    is_first = not workspace.sprint(sprint_id).knowledge.instruments
+    changed = save_instruments(
+        workspace, sprint_id, commands, envelope={"actor": actor, "observed": True}
+    )
+    if changed is not None:
+        tell(changed.advice)
+    elif is_first and workspace.sprint(sprint_id).knowledge.is_guarded:
+        tell(f"the tests of iteration {number} count as accepted: none were saved before")
+    return changed
+
+
 def decide(
-    workspace: ServiceWorkspace, sprint_id: str, *, tell: Callable[[str], None], actor: str
+    workspace: ServiceWorkspace,
+    sprint_id: str,
+    found: Command,
+    changed: MeasurementChanged | None,
+    *,
+    tell: Callable[[str], None],
+    actor: str,
 ) -> None:
-    """Decide on a claim after the measurement of a wrapped iteration."""
+    """Record the measurement of a wrapped iteration, and decide on its claim."""
     # Imported here: the command has ended, and the import may be slow.
     from .reviews import decide_claim
+    from .work_tree.instruments import with_instruments
 
+    measured = with_instruments(found, changed)
+    workspace.handle_with(sprint_id, measured, actor=actor, observed=True)
     decide_claim(workspace, sprint_id, tell=tell, envelope={"actor": actor})
 
 

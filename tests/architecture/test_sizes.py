@@ -13,11 +13,11 @@ MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 TEST_FOLDER_FILES_MAX = 25
 STRUCTURE = {
-    "modules": 533,
+    "modules": 544,
     "folders": 62,
-    "lines of code": 72_390,
-    "lines of imports in 1,000": 95,
-    "imports in functions": 262,
+    "lines of code": 73_837,
+    "lines of imports in 1,000": 92,
+    "imports in functions": 273,
 }
 """The structure of the packages; a change may lower these numbers, and then stores them."""
 
