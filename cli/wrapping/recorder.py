@@ -372,7 +372,7 @@ class _Recorded:
                 "the exit status is recorded"
             )
         result = self._workspace, sprint_id, found, changed
-        wrap.decide(*result, tell=self._tell, actor=self._actor)
+        wrap.end_measurement(*result, tell=self._tell, actor=self._actor)
 
     def _settle(self, sprint_id: str) -> None:
         """Update the state file if it exists or is requested."""

@@ -39,7 +39,7 @@ Values = Mapping[str, Number | float]
 """Measured values by name."""
 
 
-class Comparison(NamedTuple):
+class Relation(NamedTuple):
     """A comparison of a value with a number."""
 
     name: str
@@ -67,7 +67,7 @@ class Comparison(NamedTuple):
             return [f"{self.name} is {said}, must be {self.sign} {self.said}"]
         if self.name == "tests_failed":
             # Without a test, no test has failed either.
-            return Comparison("test_count", ">", Fraction(0), "0").unmet(values)
+            return Relation("test_count", ">", Fraction(0), "0").unmet(values)
         return []
 
 
@@ -75,7 +75,7 @@ class Condition(NamedTuple):
     """Comparisons and conditions, all or (with `or`) at least one of which must hold."""
 
     word: str
-    parts: tuple["Condition | Comparison", ...]
+    parts: tuple["Condition | Relation", ...]
 
     @property
     def names(self) -> set[str]:
@@ -122,14 +122,14 @@ class _Reader:
 
     def joined(self, depth: int, word: str = "or") -> Condition:
         """Return the conditions joined by a word, `or` or `and`."""
-        parts: list[Condition | Comparison] = []
+        parts: list[Condition | Relation] = []
         while not parts or self.token == word:
             if parts:
                 self.advance()
             parts.append(self.joined(depth, "and") if word == "or" else self._one(depth))
         return Condition(word if parts[1:] else "and", (*parts,))
 
-    def _one(self, depth: int) -> Condition | Comparison:
+    def _one(self, depth: int) -> Condition | Relation:
         if self.token != "(":
             return self._comparison()
         if depth == DEPTH_MAX:
@@ -141,7 +141,7 @@ class _Reader:
         self.advance()
         return found
 
-    def _comparison(self) -> Comparison:
+    def _comparison(self) -> Relation:
         if self.kind != "name" or self.token in ("and", "or"):
             raise self.expected("a name or `(`")
         if not re.fullmatch(NAME, self.token):
@@ -154,7 +154,7 @@ class _Reader:
             raise self.expected("a number")
         if abs(limit := Fraction(self.token)) > VALUE_MAX:
             raise self._error(f"out of range (-{VALUE_MAX} to {VALUE_MAX})")
-        return Comparison(name, sign, limit, self.advance())
+        return Relation(name, sign, limit, self.advance())
 
     def expected(self, what: str) -> InvalidOptionError:
         """Return the error for an unexpected token."""

@@ -15,7 +15,16 @@ from functools import partial
 from typing import Any
 
 from .parts import ChangedInstrument
-from .test_files import ASSERTION, GLOBAL_HOOK, HOOK, ONLY, SKIP, Block, blocks, has_tests
+from .test_files import (
+    ASSERTION,
+    GLOBAL_HOOK,
+    HOOK,
+    ONLY,
+    SKIP,
+    CodeBlock,
+    blocks,
+    has_tests,
+)
 
 TEXT_MAX = 2 * 1024 * 1024
 """The size in bytes of all changed files above which the rest is compared as a whole."""
@@ -86,8 +95,8 @@ def compare(
     measuring commands.
     """
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    old: list[Block] = []
-    new: list[Block] = []
+    old: list[CodeBlock] = []
+    new: list[CodeBlock] = []
     room = TEXT_MAX
     names: dict[str, frozenset[str]] = {}
     for path in sorted(accepted.keys() | current.keys()):
@@ -116,17 +125,19 @@ def compare(
     return [ChangedInstrument(path, **+one) for path, one in sorted(counts.items()) if +one]
 
 
-def _lines_of(path: str, text: str) -> Iterator[Block]:
+def _lines_of(path: str, text: str) -> Iterator[CodeBlock]:
     """Yield the lines of expected results, which may be added and moved."""
     lines = (line for line in text.splitlines() if line.strip() and line[:8] != "exports[")
-    return (Block(path, (line,), (line,), is_definition=True) for line in lines)
+    return (CodeBlock(path, (line,), (line,), is_definition=True) for line in lines)
 
 
 def _more(one: Counter[str], other: Counter[str]) -> int:
     return (one - other).total()
 
 
-def _unmatched(old: list[Block], new: list[Block]) -> tuple[list[Block], list[Block]]:
+def _unmatched(
+    old: list[CodeBlock], new: list[CodeBlock]
+) -> tuple[list[CodeBlock], list[CodeBlock]]:
     """Return the blocks without an equal one on the other side, preferably in its file."""
     for of_file in (True, False):
         keys = [[(x.path if of_file else "", x.key) for x in side] for side in (old, new)]
@@ -144,13 +155,13 @@ def _taken(left: Counter[Any], key: object) -> bool:
 
 
 def _count_blocks(
-    old: list[Block],
-    new: list[Block],
+    old: list[CodeBlock],
+    new: list[CodeBlock],
     names: Mapping[str, frozenset[str]],
     counts: Mapping[str, Counter[str]],
 ) -> None:
     """Count the changes of tests and of other parts; `names` are the accepted ones."""
-    by_name: dict[tuple[str, str], list[Block]] = defaultdict(list)
+    by_name: dict[tuple[str, str], list[CodeBlock]] = defaultdict(list)
     for one in new:
         for path in (one.path, "") if one.is_test else ():
             by_name[path, one.name].append(one)

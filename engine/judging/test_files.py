@@ -71,7 +71,7 @@ _CHARS_MAX, _DEPTH_MAX = 500, 50
 """The number of characters of a line, and of nested groups, that are examined."""
 
 
-class Block(NamedTuple):
+class CodeBlock(NamedTuple):
     """A test, or another part of a test file."""
 
     path: str
@@ -88,7 +88,7 @@ def has_tests(path: str) -> bool:
     return (_RUN.fullmatch(path) or _SUPPORT.fullmatch(path)) is not None
 
 
-def blocks(path: str, text: str, *, is_run: bool) -> Iterator[Block]:
+def blocks(path: str, text: str, *, is_run: bool) -> Iterator[CodeBlock]:
     """Yield the tests and the other parts of a file, without imports and comments.
 
     If `is_run` is true, tests are found although the file's path is unusual.
@@ -125,7 +125,7 @@ def _is_annotation(line: str) -> bool:
 
 def _blocks(
     path: str, lines: list[str], outer: tuple[str, ...], *, is_run: bool
-) -> Iterator[Block]:
+) -> Iterator[CodeBlock]:
     at = 0
     while at < len(lines):
         start = at
@@ -153,7 +153,7 @@ def _begins_test(line: str) -> bool:
 
 def _block(
     path: str, lines: list[str], outer: tuple[str, ...], at: int, *, is_test: bool
-) -> Block:
+) -> CodeBlock:
     depth, head = _depth(lines[0]), lines[at].lstrip()[:_CHARS_MAX]
     own = [line[min(depth, _depth(line)) :] for line in lines]
     defined = _DEFINITION.match(head)
@@ -163,7 +163,7 @@ def _block(
     if is_test and name:
         own[at] = own[at].replace(name, "_", 1)
     is_definition = not is_test and defined is not None
-    return Block(path, (*outer, *own), tuple(lines), name, is_test, is_definition)
+    return CodeBlock(path, (*outer, *own), tuple(lines), name, is_test, is_definition)
 
 
 def _end(lines: list[str], start: int) -> int:

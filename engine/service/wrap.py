@@ -292,7 +292,7 @@ def saved_instruments(
     return changed
 
 
-def decide(
+def end_measurement(
     workspace: ServiceWorkspace,
     sprint_id: str,
     found: Command,

@@ -23,12 +23,12 @@ def server_checks(workspace: Workspace) -> Iterator[Check]:
     log = workspace.log
     assert isinstance(log, PostgresLog)
     began = time.monotonic()
-    about = schema.facts(log.connection)
+    about = log.facts()
     took = time.monotonic() - began
     where = f"{log.described()['why']}, PostgreSQL {log.server}"
     said = f"{where}, answers in {1000 * took:.1f} ms"
     yield Check("log", OK if took < SLOW_SECONDS else NOTE, said)
-    yield from _durability(schema.settings(log.connection))
+    yield from _durability(log.settings())
     yield _replication(log)
     yield _role(about.role, is_owner=about.is_owner)
     yield _clock(about.clock - time.time())
@@ -72,7 +72,7 @@ def _durability(found: dict[str, str]) -> Iterator[Check]:
 
 
 def _replication(log: PostgresLog) -> Check:
-    known = schema.standbys(log.connection)
+    known = log.standbys()
     if waited := schema.waited_for(known):
         what = f"an append waits for {', '.join(waited)}"
         return Check("replication", OK, what)

@@ -19,7 +19,7 @@ from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, RUNNING,
 from sprintlog.engine.usage import plus
 
 from ..views import runs as views
-from ..views.work import STOPPED, Outcome, Status, status
+from ..views.work import STOPPED, OutcomeAnswer, Status, status
 from .outcome import CLAIMED, completes, goal_word, result_said, usable, use_said
 
 HINT = "hint"
@@ -115,7 +115,7 @@ def status_answer(
     word, text = headline(sprint, told, action, _recorded)[0]
     hint = text if word == "next" else text.partition(NEXT)[2] or None
     use = usable(sprint, judged)
-    outcome = Outcome(f"{word}: {text}", goal_word(sprint), use, hint)
+    outcome = OutcomeAnswer(f"{word}: {text}", goal_word(sprint), use, hint)
     return replace(found, outcome=outcome)
 
 

@@ -99,7 +99,7 @@ class PathsLeftOut(Struct, frozen=True):
     """At most 100 paths; `show iteration N --files` lists all."""
 
 
-class Outcome(Struct, frozen=True):
+class OutcomeAnswer(Struct, frozen=True):
     """The outcome of a sprint so far."""
 
     sentence: str
@@ -119,7 +119,7 @@ class Status(Struct, frozen=True, kw_only=True):
     version: int
     status: Any
     stale: bool
-    outcome: Outcome | UnsetType = UNSET
+    outcome: OutcomeAnswer | UnsetType = UNSET
     stopped: Action | None
     """Why the sprint has stopped; null if it has not stopped."""
     pointer: str | None

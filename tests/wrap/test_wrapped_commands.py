@@ -119,7 +119,7 @@ def test_iterations_that_nobody_measured_are_listed(
     one, other = json.loads(sprintlog("list", "--json"))
     assert (one["iteration"], one["status"], one["class"]) == (1, "completed", None)
     assert one["summary"] == "All done. RALPH_COMPLETE"
-    assert (other["status"], other["version"]) == ("failed", 6)
+    assert (other["status"], other["version"]) == ("failed", 7)
     sprintlog("iteration", "measure", "--number", "2", "--metric", "test_count=1")
     lines = sprintlog("list").splitlines()
     assert "not measured: completed: All done." in lines[1]

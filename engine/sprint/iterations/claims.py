@@ -37,7 +37,7 @@ ACCEPTED, REFUSED, UNVERIFIED = "accepted", "refused", "unverified"
 """The findings: the evidence agrees, contradicts, or does not exist."""
 
 
-class Finding(NamedTuple):
+class ClaimResult(NamedTuple):
     """The result of comparing a claim with its evidence."""
 
     finding: str
@@ -103,7 +103,7 @@ def claim_goal(
     return [claim, *_decided(sprint, claim, judge_claim(sprint, number), steps)]
 
 
-def judge_claim(sprint: Sprint, number: int) -> Finding:
+def judge_claim(sprint: Sprint, number: int) -> ClaimResult:
     """Return the finding about a claim that an iteration made.
 
     Evidence is a measurement by sprintlog during which no test changed. With a condition,
@@ -114,28 +114,30 @@ def judge_claim(sprint: Sprint, number: int) -> Finding:
     tracker = sprint.knowledge.tracker
     rules = tracker.rules_at(sprint.version).loop
     if (changed := tracker.changed.get(number)) is not None:
-        return Finding(REFUSED, changed.advice)
+        return ClaimResult(REFUSED, changed.advice)
     if tracker.failed is not None and tracker.failed.number == number:
         why = f"iteration {number} could not be measured: {tracker.failed.error}"
-        return Finding(REFUSED, why, (tracker.failed_at,))
+        return ClaimResult(REFUSED, why, (tracker.failed_at,))
     last, runs, entry = tracker.last, tracker.last_runs, tracker.entry(number)
     is_own = entry is not None and entry.is_reported
     if last is None or last.number != number or entry is None or is_own or not runs:
         if rules.until is not None:
-            return Finding(REFUSED, f"nothing was measured, so {rules.until} is not met")
-        return Finding(UNVERIFIED, "nothing was measured")
+            return ClaimResult(
+                REFUSED, f"nothing was measured, so {rules.until} is not met"
+            )
+        return ClaimResult(UNVERIFIED, "nothing was measured")
     digests = tuple(run.output_sha256 for run in runs if run.output_sha256 is not None)
     if last.altered and (rules.until is None or alters_measure(last.altered, runs)):
         named = ", ".join(last.altered[:3])
         why = f"the measurement changed {named}, so it proves nothing"
         found = UNVERIFIED if rules.until is None else REFUSED
-        return Finding(found, why, (entry.version,), digests)
+        return ClaimResult(found, why, (entry.version,), digests)
     base = tracker.baseline_at(sprint.version)
     agrees, why = _agreement(
         last.metrics, base, runs, rules.until, is_incomplete=entry.is_incomplete
     )
     found = {True: ACCEPTED, False: REFUSED, None: UNVERIFIED}[agrees]
-    return Finding(found, why, (entry.version,), digests)
+    return ClaimResult(found, why, (entry.version,), digests)
 
 
 def _agreement(
@@ -237,7 +239,7 @@ class RecordReview(Command, frozen=True):
         return [ClaimReviewed(claim.iteration, self.accepts, self.reason, *how)]
 
 
-def with_review(sprint: Sprint, found: Finding) -> Finding | None:
+def with_review(sprint: Sprint, found: ClaimResult) -> ClaimResult | None:
     """Return a finding with the second opinion; None if the opinion is still missing.
 
     A reviewer can refuse a claim, but never outranks a measurement that refuses it, and
@@ -293,7 +295,7 @@ def _is_due(sprint: Sprint, number: int) -> bool:
 
 
 def _decided(
-    sprint: Sprint, claim: GoalClaimed, found: Finding, steps: tuple[str, ...]
+    sprint: Sprint, claim: GoalClaimed, found: ClaimResult, steps: tuple[str, ...]
 ) -> list[Event]:
     """Return the events that follow from a finding about a claim."""
     number = claim.iteration
@@ -309,7 +311,7 @@ def _decided(
     return refused
 
 
-def _accepted(number: int, found: Finding) -> list[Event]:
+def _accepted(number: int, found: ClaimResult) -> list[Event]:
     return [ClaimAccepted(number, *found[1:])]
 
 

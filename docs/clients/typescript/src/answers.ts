@@ -785,7 +785,7 @@ export interface Offer {
 }
 
 /** The outcome of a sprint so far. */
-export interface Outcome {
+export interface OutcomeAnswer {
   sentence: string;
   goal: string | null;
   iteration: number | null;
@@ -1237,7 +1237,7 @@ export interface Status {
   version: number;
   status: unknown;
   stale: boolean;
-  outcome?: Outcome;
+  outcome?: OutcomeAnswer;
   stopped: Action | null;
   pointer: string | null;
   current: unknown;

@@ -190,6 +190,18 @@ class PostgresLog(ServerAppends):
         yield from schema.problems(self.connection)
         yield from self._caches.problems()
 
+    def facts(self) -> schema.ServerFacts:
+        """Return the role on the server, and the server's clock."""
+        return schema.facts(self.connection)
+
+    def settings(self) -> dict[str, str]:
+        """Return the server's settings that affect the durability of events."""
+        return schema.settings(self.connection)
+
+    def standbys(self) -> list[tuple[str, str]]:
+        """Return the visible standbys, and the state of each."""
+        return schema.standbys(self.connection)
+
     def risks(self) -> Iterator[str]:
         """Yield the risks posed by the settings of the server and its standbys."""
         return schema.risks(self.connection)

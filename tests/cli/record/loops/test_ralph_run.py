@@ -169,7 +169,7 @@ def test_more_iterations_cost_none(run: Run, goal_agent: Make, done: Run) -> Non
     """After `sprint limit`, the loop continues with the next number."""
     command = goal_agent('print("words"); sys.exit()')
     assert run(*command).code == 20
-    assert "hint: use `sprintlog sprint limit 19` to allow more" in done("status").out
+    assert "next: use `sprintlog sprint limit 19` to allow more" in done("status").out
     refused = run("iteration", "start")
     assert (refused.code, "the limit is 9, and 9 were" in refused.err) == (1, True)
     done("sprint", "limit", "10")
