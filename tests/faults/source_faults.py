@@ -221,8 +221,8 @@ FAULTS = (
     ),
     Fault(
         "a goal may be claimed one iteration early",
-        "    if number < minimum:\n",
-        "    if number < minimum - 1:\n",
+        "if number < (minimum := min_iterations(sprint.plan.document)):",
+        "if number < (minimum := min_iterations(sprint.plan.document)) - 1:",
         ("test_ralph_goal.py",),
     ),
     Fault(

@@ -47,7 +47,8 @@ class Theatre:
         ours = {
             k: v for k, v in os.environ.items() if not k.startswith(("SPRINTLOG_", "GIT_"))
         }
-        self._environment = {**ours, "STARTED_IN": str(folder)}
+        home = str(folder / "home")
+        self._environment = {**ours, "STARTED_IN": str(folder), "HOME": home}
         if night.git:
             for line in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "begin")):
                 subprocess.run(

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from sprintlog.engine.judging import score, select, tracker
+from sprintlog.engine.judging import best, score, select
 from sprintlog.engine.judging.evaluation import Judgement
+from sprintlog.engine.judging.parts import Best
 from sprintlog.engine.judging.score import Score
-from sprintlog.engine.judging.tracker import Best
 from sprintlog.engine.sprint.agent import stops
 from sprintlog.engine.sprint.events import OF_ITERATION
-from sprintlog.engine.sprint.iterations import goal, loop
+from sprintlog.engine.sprint.iterations import claims, loop
 from sprintlog.engine.sprint.phases import lifecycle
 from sprintlog.engine.sprint.phases.gate_checks import CheckGate
 from sprintlog.engine.sprint.state import tree
@@ -58,7 +58,7 @@ def goes_on_past_the_limit(patch: pytest.MonkeyPatch) -> None:
 
 def finishes_over_requests(patch: pytest.MonkeyPatch) -> None:
     """Finish a sprint with undecided urgent requests."""
-    for module in (lifecycle, goal, stops):
+    for module in (lifecycle, claims, stops):
         patch.setattr(module, "urgent", lambda sprint, **how: [])
 
 
@@ -97,10 +97,10 @@ def prefers_the_baseline(patch: pytest.MonkeyPatch) -> None:
 def compares_what_only_one_has(patch: pytest.MonkeyPatch) -> None:
     """Compare whole scores, even of different components."""
 
-    def replaces(found: Score, best: Best | None) -> bool:
-        return (found.value or 0) > (best.value if best else 0)
+    def replaces(found: Score, kept: Best | None) -> bool:
+        return (found.value or 0) > (kept.value if kept else 0)
 
-    patch.setattr(tracker, "_replaces", replaces)
+    patch.setattr(best, "_replaces", replaces)
 
 
 def replaces_measured_files(patch: pytest.MonkeyPatch) -> None:

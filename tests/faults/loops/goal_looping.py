@@ -97,6 +97,7 @@ if number in {REFUSED!r}:
     waits = subprocess.run(line, stdout=subprocess.PIPE, check=True).stdout.splitlines()
     if number not in [json.loads(wait)["data"]["iteration"] for wait in waits]:
         sys.exit("429: try again in 1s")
+open("work", "w").write(str(number))
 text = json.load(open("says.json"))[str(number)]
 usage = {{"input_tokens": number, "output_tokens": 2 * number}}
 print("{{}}")
