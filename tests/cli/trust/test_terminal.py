@@ -47,7 +47,7 @@ NEEDED = {
     "exit_code": "1",
     "agent": "true",
     "agent_name": "claude",
-    "place": "plan.yaml:1",
+    "places": "plan.yaml:1",
     "shell": "bash",
     "file": "copy.db",
     "files": "PROGRESS.yaml",

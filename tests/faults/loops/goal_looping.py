@@ -29,8 +29,8 @@ IDLE = (*range(4, 9), *range(15, 19), 21, 25, 26, ITERATIONS)
 """Iterations in which no step was added and none completed."""
 REFLECTIONS = [{"iteration": 7, "idle": 3}, {"iteration": 18, "idle": 3}]
 """They begin after three idle ones: 4 to 6, and 15 to 17."""
-CLAIMS = {4, 21}
-"""Iterations that claim the goal too early."""
+CLAIMS = {4, 21, ITERATIONS}
+"""Iterations that claim the goal, all but the last too early."""
 LIMITED, REFUSED = {10, 30}, {6, 22}
 """Iterations whose first attempt meets a rate limit."""
 
