@@ -129,8 +129,12 @@ def mask(text: str) -> str:
         return shown if found else text
     if len(text) < RUN_CHARS_MIN and not [stem for stem in SHORT if stem in text]:
         return text
-    for form in _forms_in(text):
-        text = _masked(text, form)
+    waiting = _forms_in(text)
+    while waiting:
+        form = waiting.pop(0)
+        if (masked := _masked(text, form)) is not text:
+            # A secret directly after a masked one now begins a word.
+            text, waiting = masked, _forms_in(masked, forms().index(form) + 1)
     return text
 
 
@@ -174,8 +178,8 @@ def masked_spans(text: str) -> list[tuple[int, int]]:
     return [(start, end) for _, start, end in secrets_in(text)]
 
 
-def _forms_in(text: str) -> list[Form]:
-    """Return the formats that might occur in the text, in order."""
+def _forms_in(text: str, first: int = 0) -> list[Form]:
+    """Return the formats from the `first` that might occur in the text, in order."""
     runs, met = "", [stem for stem in SHORT if stem in text]
     if places := [*_runs(text)]:
         runs = "\n".join({text[start:end] for start, end in places})
@@ -193,7 +197,7 @@ def _forms_in(text: str) -> list[Form]:
         ]
     if not met:
         return []
-    return [form for form in forms() if _may_be_in(text, runs, form, met)]
+    return [form for form in forms()[first:] if _may_be_in(text, runs, form, met)]
 
 
 @cache

@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sprintlog.engine.masking import ESCAPE, RUN_CHARS, forms, mask, masked_spans
@@ -53,6 +53,7 @@ def bare(text: str) -> str:
     return re.sub(r"\[masked: ([a-z-]+)(?: [0-9a-f]{8})?\]", r"[\1]", text)
 
 
+@example("dop_v1_" + "a1" * 32 + "sha256~" + "0" * 43)
 @given(said)
 def test_what_is_looked_for_quickly_is_found(text: str) -> None:
     """No secret is missed because of its position or the order of the search."""
