@@ -54,6 +54,11 @@ _SCRIPT = re.compile(r".*\.(?:(?:ba|z|fi)?sh|py|[cm]?[jt]s|rb|pl|php|lua|ps1|awk
 _INTERPRETER = re.compile(
     r"(?:ba|z|da|k)?sh|python[\d.]*|node|deno|bun|ruby|perl|php|source|\."
 )
+_CHECKER = re.compile(
+    r"compileall|py_compile|ruff|mypy|flake8|pylint|pyright|black|eslint|tsc|prettier|biome"
+    r"|rubocop|--check|-n"
+)
+"""Words of commands that read the named files and do not run them."""
 _ASSIGNED = re.compile(r"\w+=")
 
 
@@ -64,12 +69,13 @@ def scripts_in(commands: Iterable[str]) -> frozenset[str]:
         words = [
             w for w in re.split(r"[\s\"'`$<>{}]+", part) if w and not _ASSIGNED.match(w)
         ]
+        only_reads = any(_CHECKER.fullmatch(posixpath.basename(word)) for word in words)
         for before, word in zip(["", *words], words, strict=False):
             if before == "-m":
                 name = word.replace(".", "/")
                 found |= {f"{name}.py", f"{name}/__main__.py"}
             is_run = not before or _INTERPRETER.fullmatch(posixpath.basename(before))
-            if is_run or _SCRIPT.fullmatch(word):
+            if is_run or (_SCRIPT.fullmatch(word) and not only_reads):
                 found.add(posixpath.normpath(word))
     return frozenset(path for path in found if not path.startswith(("/", "..")))
 

@@ -75,12 +75,15 @@ def test_configuration_is_compared_by_what_concerns_tests(
         ("A=1 uv run python -m tools.count", {"tools/count.py", "tools/count/__main__.py"}),
         ("cat score.txt", set()),
         ("sh ../m.sh; /usr/bin/m.py", set()),
+        ("uv run mypy src/app.py; npx eslint src/a.js; node --check b.js", set()),
+        ("ruff check a.py && timeout 9 m.py", {"m.py"}),
         ("sh -c 'python \"a.py\"'", {"a.py"}),
     ],
 )
 def test_scripts_are_found_in_commands(command: str, paths: set[str]) -> None:
     """A measuring script is a word of the command that is run, not its data."""
-    words = {"pytest", "python", "uv", "cat", "sh", "-c"}
+    words = {"pytest", "python", "uv", "cat", "sh", "-c", "npx", "node", "ruff", "timeout"}
+    words |= {"--check"}
     assert scripts_in([command]) - words - {"-m"} == paths
 
 
