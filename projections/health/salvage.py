@@ -94,7 +94,9 @@ def salvage(
     except OSError as error:
         raise RefusedError(f"{target} cannot be written: {error.strerror}") from error
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        # Closing its folders may fail as well.
+        with suppress(OSError):
+            shutil.rmtree(draft, ignore_errors=True)
     return Rescue(target, salvaged, lost.count, edits_left)
 
 

@@ -334,6 +334,6 @@ NOTHING = {
     *("end-restore", "give-restore-up", "interrupt-gate", "lose-run", "prune-snapshots"),
     *("measure-iteration", "repair-gate", "start-repair", "start-turn", "warn-of-budgets"),
     *("add-extracted-learnings", "apply-artifacts", "check-gate", "go-on", "update-step"),
-    *("decide-claim", "record-review"),
+    *("accept-instruments", "decide-claim", "record-review"),
 }
 """Commands inside a running loop, which have no effect here."""
