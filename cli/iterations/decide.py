@@ -58,7 +58,7 @@ def command(
             event = first if isinstance(first, RecommendationGiven) else event
         assert event is not None
         judged = evaluate(run.workspace.log, outcome.sprint)
-        # A person can continue a loop that was never measured, on which there is no advice.
+        # A person can continue a loop that was never measured; such a loop has no advice.
         advice = None if go_on else judged.recommendation()
         if advice is not None and advice.event != event:
             advice = None

@@ -43,7 +43,7 @@ def command(key: str | None, trusts: bool, as_json: bool) -> None:
         meant = closest(key, KEYS)
         hint = "run `sprintlog config` to list the keys"
         hint = f"did you mean `{meant}`?" if meant else hint
-        raise NotFoundError(f"there is no key {key[:60]!r}", hint=hint)
+        raise NotFoundError(f"unknown key {key[:60]!r}", hint=hint)
     found = settings.settings_file()
     if trusts:
         if key is not None:

@@ -198,7 +198,7 @@ def check_names(condition: Condition, other: Iterable[str]) -> None:
     names = (*KNOWN, *sorted({*other}.difference(KNOWN)))
     if unknown := sorted(condition.names.difference(names)):
         raise InvalidOptionError(
-            f"there is no numeric metric {unknown[0]!r}; known: {', '.join(names)}",
+            f"unknown metric {unknown[0]!r}; known: {', '.join(names)}",
             field="until",
             hint=f"use `sprintlog iteration rules set --metric {unknown[0]}` to declare "
             "a metric, or `sprintlog run --until COND --measure CMD` if CMD prints it",

@@ -134,7 +134,7 @@ class MeasurementRetracted(AboutIteration, frozen=True):
     reason: str
     """Why the measurement was wrong."""
     best: BestAnew | None = None
-    """The best of the other iterations; null if there is none."""
+    """The best of the other iterations; null if no iteration qualifies."""
     complete: tuple[int, ...] = ()
     """The iterations that no longer lack a component of the best iteration before them."""
     incomplete: tuple[int, ...] = ()
@@ -222,7 +222,7 @@ class InstrumentsAccepted(AboutIteration, frozen=True):
     instruments: str | None = None
     """The digest of the accepted files; null if they equal the files accepted before."""
     best: BestAnew | None = None
-    """The best of all unmarked iterations; null if there is none."""
+    """The best of all unmarked iterations; null if no iteration qualifies."""
     complete: tuple[int, ...] = ()
     """The iterations that no longer lack a component of the best iteration before them."""
     incomplete: tuple[int, ...] = ()

@@ -54,7 +54,7 @@ class LoopRules(msgspec.Struct, frozen=True, omit_defaults=True):
     until: str | None = None
     """The condition on a measurement that a completed goal must meet."""
     review: str | None = None
-    """The shell command that gives a second opinion on a claim; None if there is none."""
+    """The shell command that gives a second opinion on a claim; null if it is not set."""
     on_tamper: str = WARN
     """The action after a change to the tests or the measure: warn, stop or rollback."""
 

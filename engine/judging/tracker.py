@@ -163,7 +163,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
 
     @property
     def known_baseline(self) -> f.BaselineCaptured | None:
-        """Return the baseline, unless an agent reported it; None if there is none."""
+        """Return the baseline, or None without a baseline or if an agent reported it."""
         base = self.baseline
         return None if base is None or f.BY_AGENT in base.origins else base
 

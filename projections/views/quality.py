@@ -54,9 +54,9 @@ class LoopAnswer(Struct, frozen=True):
     selects: bool
     on_tamper: str
     until: str | None
-    """The condition that a completed goal must meet; null if there is none."""
+    """The condition that a completed goal must meet; null if it is not set."""
     review: str | None
-    """The command that gives a second opinion on claims; null if there is none."""
+    """The command that gives a second opinion on claims; null if it is not set."""
 
 
 class RulesAnswer(Struct, frozen=True):

@@ -27,7 +27,7 @@ class Expected(NamedTuple):
     iterations: int
     """The number of iterations that were begun."""
     best: int | None
-    """The best iteration; None if there is none."""
+    """The best iteration; None if no iteration can be best."""
     code: int = 0
     """The exit status of `run`; `wrap` exits with the status of the agent."""
     refused: tuple[int, ...] = ()

@@ -102,7 +102,7 @@ class Theatre:
         return found
 
     def read(self) -> Sprint | None:
-        """Return the newest sprint, or None if there is none."""
+        """Return the newest sprint, or None without a sprint."""
         with Workspace.open(self.tree) as workspace:
             names = [*workspace.sprints()]
             return workspace.sprint(names[-1]) if names else None

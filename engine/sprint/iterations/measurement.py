@@ -277,8 +277,8 @@ def current_iteration(sprint: Sprint) -> int | None:
 def previous_of(knowledge: Knowledge, began: int) -> int | None:
     """Return the last iteration measured before another iteration started.
 
-    Iterations that changed their measure are skipped. If there is none on the path, return
-    the baseline, or None if there is no baseline.
+    Iterations that changed their measure are skipped. Without an earlier iteration on the
+    path, return the baseline, or None without a baseline.
     """
     last = last_measured(knowledge, began, without=knowledge.tracker.changed)
     if last is None and knowledge.tracker.baseline is not None:

@@ -57,7 +57,7 @@ def test_name_that_nothing_prints(
     for _ in range(2):
         result = run(*words, *ONCE, *AGENT)
         assert result.code == 2
-        assert "there is no numeric metric 'p9" in result.err
+        assert "unknown metric 'p9" in result.err
         assert "known: test_count, " in result.err
     assert not (prompted / "ran").exists()
     done(*RULES, "--metric", "p96_ms")
@@ -92,9 +92,9 @@ def test_requires_a_measurement(prompted: Path, run: Run, done: Run) -> None:
     ("condition", "problem"),
     [
         ("tests_failed", "until: expected one of = != < <= > >=, not the end"),
-        ("tests_faild=0", "until: there is no numeric metric 'tests_faild'"),
-        ("score>0.5", "until: there is no numeric metric 'score'"),
-        ("build_status=1", "until: there is no numeric metric 'build_status'"),
+        ("tests_faild=0", "until: unknown metric 'tests_faild'"),
+        ("score>0.5", "until: unknown metric 'score'"),
+        ("build_status=1", "until: unknown metric 'build_status'"),
     ],
 )
 def test_invalid_condition(
