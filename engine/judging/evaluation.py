@@ -25,6 +25,7 @@ WINDOW = 5
 """The number of iterations that are compared."""
 MESSAGE = "Infinite loop detected: metrics cycling"
 REPORTED = "reported by the agent"
+ALTERED = "measured while its tests changed"
 
 
 class Loop(NamedTuple):
@@ -167,6 +168,7 @@ class _Measured(NamedTuple):
         """Return the judgement of this measurement, with the given fields added."""
         entry, known = self.entry, (self.at, self.metrics, self.figures, self.score)
         unfit = REPORTED if entry.is_reported else self.changed
+        unfit = unfit or (ALTERED if entry.is_altered else None)
         return Judgement(entry.number, entry.version, *known, **more, unfit=unfit)
 
 
@@ -330,7 +332,8 @@ def _judged_anew(
         if entry.number == without:
             continue
         lacks_some, better = after(best, entry.number, score_of(entry), entry.version)
-        best = best if entry.number in marked or entry.is_reported else better
+        is_unfit = entry.number in marked or entry.is_reported or entry.is_altered
+        best = best if is_unfit else better
         if lacks_some != entry.is_incomplete:
             (incomplete if lacks_some else complete).append(entry.number)
     anew = None if best is None else events.BestAnew(**asdict(best))

@@ -104,7 +104,9 @@ class IterationMeasured(AboutIteration, frozen=True):
     reports: tuple[KeptReport, ...] = ()
     """The reports that were read for the measurement."""
     altered: tuple[str, ...] = ()
-    """Existing files that changed while the commands ran, which is then no evidence."""
+    """Existing files that changed while the commands ran."""
+    altered_measure: bool = False
+    """Whether tests or the measuring script were among these files."""
 
 
 class BestAnew(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -6,7 +6,7 @@ back.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, TypeVar
 
@@ -32,7 +32,7 @@ _ENTRY = Struct("<IQIBh")
 """The packed number, version, previous iteration plus 1, flags, and score."""
 _NUMBER = Struct("<I")
 _FRACTION = r"-?[0-9]{1,400}(?:/[1-9][0-9]{0,400})?"
-_INCOMPLETE, _VERIFIED, _SCORED, _REPORTED = 1, 2, 4, 8
+_INCOMPLETE, _VERIFIED, _SCORED, _REPORTED, _ALTERED = 1, 2, 4, 8, 16
 UNKEPT = -(2**15)
 """The mark for a score that is too large to store here; the event contains it."""
 
@@ -51,6 +51,8 @@ class TrackedIteration(msgspec.Struct, frozen=True):
     """The score in hundredths, rounded as in reports; None if there is no score."""
     is_reported: bool = False
     """Whether an agent recorded the measurement."""
+    is_altered: bool = False
+    """Whether the tests or the measuring script changed while they were run."""
 
 
 class Tracker(msgspec.Struct, omit_defaults=True):
@@ -141,6 +143,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         flags = _INCOMPLETE * entry.is_incomplete | _VERIFIED * entry.is_verified
         score = entry.hundredths
         flags |= _SCORED * (score is not None) | _REPORTED * entry.is_reported
+        flags |= _ALTERED * entry.is_altered
         self.ledger += _ENTRY.pack(entry.number, entry.version, built_on, flags, score or 0)
 
     def entry(self, number: int) -> TrackedIteration | None:
@@ -157,9 +160,12 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     def _at(self, place: int) -> TrackedIteration:
         number, version, built_on, flags, score = _ENTRY.unpack_from(self.ledger, place)
         previous = built_on - 1 if built_on else None
-        marks = bool(flags & _INCOMPLETE), bool(flags & _VERIFIED)
-        scored = score if flags & _SCORED else None, bool(flags & _REPORTED)
-        return TrackedIteration(number, version, previous, *marks, *scored)
+        return TrackedIteration(
+            *(number, version, previous),
+            *(bool(flags & _INCOMPLETE), bool(flags & _VERIFIED)),
+            score if flags & _SCORED else None,
+            *(bool(flags & _REPORTED), bool(flags & _ALTERED)),
+        )
 
     @property
     def known_baseline(self) -> f.BaselineCaptured | None:
@@ -168,15 +174,18 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         return None if base is None or f.BY_AGENT in base.origins else base
 
     @property
-    def reported(self) -> set[int]:
-        """Return the iterations that only an agent measured."""
+    def unfit(self) -> set[int]:
+        """Return the iterations that are never the best, selected or rolled back to."""
         entries = _ENTRY.iter_unpack(self.ledger)
-        return {number for number, _, _, flags, _ in entries if flags & _REPORTED}
+        marks = _REPORTED | _ALTERED
+        return {*self.changed, *(number for number, _, _, f, _ in entries if f & marks)}
 
     @property
     def lacks_baseline(self) -> bool:
         """Return whether nothing was measured but by agents."""
-        return self.known_baseline is None and self.reported == {*self.numbers()}
+        entries = _ENTRY.iter_unpack(self.ledger)
+        are_reported = all(flags & _REPORTED for _, _, _, flags, _ in entries)
+        return self.known_baseline is None and are_reported
 
     def baseline_at(self, version: int) -> f.Metrics | None:
         """Return the metrics with which an event at this version is compared."""
@@ -259,28 +268,18 @@ def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -
         tracker.changed = {n: x for n, x in tracker.changed.items() if n != event.number}
     now, found = tracker.scored(event.metrics, version, event.score)
     is_incomplete, best = after(tracker.best, event.number, found, version)
-    if not (is_reported := f.BY_AGENT in event.origins):
+    is_reported, is_altered = f.BY_AGENT in event.origins, event.altered_measure
+    if not is_reported:
         _take_last(tracker, event)
-        if event.number not in tracker.changed and not (
-            event.altered and alters_measure(event.altered, event.runs)
-        ):
+        if event.number not in tracker.changed and not is_altered:
             tracker.best = best
     tracker.highest = max(tracker.highest, event.number)
     built_on = event.previous
     if built_on is not None and not 0 <= built_on <= NUMBER_MAX:
         built_on = None
-    is_verified = not is_reported and not_verified(now) is None
-    flags = is_incomplete, is_verified, _hundredths(found), is_reported
+    is_verified = not (is_reported or is_altered) and not_verified(now) is None
+    flags = is_incomplete, is_verified, _hundredths(found), is_reported, is_altered
     tracker.keep(TrackedIteration(event.number, version, built_on, *flags))
-
-
-def alters_measure(altered: Sequence[str], runs: Sequence[f.MeasuringRun]) -> bool:
-    """Return whether a test or measuring script changed during its own measurement."""
-    # Imported here: few measurements change files.
-    from .instruments import is_instrument, scripts_in
-
-    scripts = scripts_in(run.command for run in runs)
-    return any(is_instrument(path, scripts) for path in altered)
 
 
 def _take_last(tracker: Tracker, event: f.IterationMeasured) -> None:

@@ -169,7 +169,9 @@ class Capturer:
             scripts = scripts_in(run.command for run in found.runs)
             altered = files.altered(lambda path: is_instrument(path, scripts))
             kept = [p for p in altered if p not in written and not _OUTPUT.search(p)]
-            found = replace(found, altered=tuple(kept[:ALTERED_MAX]))
+            is_measure = any(is_instrument(path, scripts) for path in kept)
+            first = tuple(kept[:ALTERED_MAX])
+            found = replace(found, altered=first, altered_measure=is_measure)
         # No agent worked before the first iteration.
         if measured.usage is None or isinstance(found, measurement.CaptureBaseline):
             return found

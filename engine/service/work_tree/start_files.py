@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -106,23 +107,24 @@ class ListedFiles:
         if before is None or after is None:
             return []
         found = [p for p, stat in before.files.items() if after.files.get(p) != stat]
-        tracked = _tracked(self._workspace, found) if found else set()
-        return sorted(path for path in found if path in tracked or counts(path))
+        tracked = _tracked(self._workspace) if found else set()
+        return sorted(p for p in found if tracked is None or p in tracked or counts(p))
 
 
-def _tracked(workspace: Service, paths: Sequence[str]) -> set[str]:
-    """Return the paths that git tracks; all of them if git cannot answer."""
+def _tracked(workspace: Service) -> set[str] | None:
+    """Return the paths that git tracks; None if git cannot answer."""
     root = workspace.location.root
     try:
         if (repository := repository_around(root)) is None:
             return set()
         above = root.resolve().relative_to(repository.top.resolve())
-        named = {os.fspath(above / path): path for path in paths}
         with borrowed(repository, workspace.environment) as git:
-            told = git.read_tree("ls-files", "-z", "--", *named)
+            told = git.read_tree("ls-files", "-z")
     except (SprintlogError, OSError, ValueError):
-        return {*paths}
-    return {named[path] for path in map(os.fsdecode, told.split(b"\0")) if path in named}
+        return None
+    prefix = "" if above == Path() else f"{above.as_posix()}/"
+    paths = os.fsdecode(told).split("\0")
+    return {path.removeprefix(prefix) for path in paths if path.startswith(prefix)}
 
 
 def _listing(workspace: Service, since_ms: int | None = None) -> Listing | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...command import Command
 from ...judging.events import MeasuringRun, Metrics
-from ...judging.tracker import alters_measure
 from ...log.event import Event, Takers
 from ..events import (
     ClaimAccepted,
@@ -82,7 +81,7 @@ def claim_goal(
 ) -> list[Event]:
     """Return the events for a claim: the claim, and the decision if it can be made now.
 
-    A person's claim completes the sprint, since a person may know more than the measure.
+    A person's claim completes the sprint at once: a person may know more than the measure.
     `besides` contains the other events of the same append. Raise `RefusedError` if the
     sprint cannot be completed.
     """
@@ -93,7 +92,7 @@ def claim_goal(
     if early := _too_early(sprint, number, summary, source):
         return [early]
     steps = _open_steps(sprint, besides)
-    if source == PERSON and not _is_due(sprint, number):
+    if source == PERSON:
         found = judge_claim(sprint, number)
         done = GoalCompleted(number, summary, steps, source)
         return [*_accepted(number, found), done] if found.finding == ACCEPTED else [done]
@@ -127,7 +126,7 @@ def judge_claim(sprint: Sprint, number: int) -> ClaimResult:
             )
         return ClaimResult(UNVERIFIED, "nothing was measured")
     digests = tuple(run.output_sha256 for run in runs if run.output_sha256 is not None)
-    if last.altered and (rules.until is None or alters_measure(last.altered, runs)):
+    if last.altered and (rules.until is None or last.altered_measure):
         named = ", ".join(last.altered[:3])
         why = f"the measurement changed {named}, so it proves nothing"
         found = UNVERIFIED if rules.until is None else REFUSED

@@ -193,9 +193,8 @@ class Judged(outcomes.LoopHistory):
 
     def _fit_on_path(self) -> list[int]:
         """Return the measured iterations that a rollback may go back to, in order."""
-        left_out = self.tracker.reported.union(self.tracker.changed)
-        on_path = measurement.measured_on_path(self.sprint)
-        return [number for number in on_path if number not in left_out]
+        unfit, on_path = self.tracker.unfit, measurement.measured_on_path(self.sprint)
+        return [number for number in on_path if number not in unfit]
 
     def _last_clean(self, number: int) -> int | None:
         """Return the last iteration before another one that a rollback may go back to."""

@@ -115,6 +115,7 @@ class MeasureIteration(Command, frozen=True):
     runs: Runs = ()
     reports: Reports = ()
     altered: tuple[str, ...] = ()
+    altered_measure: bool = False
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -256,6 +257,7 @@ class EndMeasuredIteration(Command, frozen=True):
     runs: Runs = ()
     reports: Reports = ()
     altered: tuple[str, ...] = ()
+    altered_measure: bool = False
     params: dict[str, str] = field(default_factory=dict)
     """The parameters of the iteration."""
 

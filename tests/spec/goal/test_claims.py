@@ -46,12 +46,23 @@ def claimed(rules: i.RulesSet = RULES, *, tests_before: int = 25) -> Scenario:
 
 
 def measured(
-    number: int = 1, *, code: int = 0, timed_out: bool = False, **metrics: Any
+    number: int = 1,
+    *,
+    code: int = 0,
+    timed_out: bool = False,
+    altered: tuple[str, ...] = (),
+    altered_measure: bool = False,
+    **metrics: Any,
 ) -> i.IterationMeasured:
     """Return a measurement by one command."""
-    run = i.MeasuringRun("check", code, timed_out, output_sha256="d1")
-    altered = metrics.pop("altered", ())
-    return i.IterationMeasured(number, i.Metrics(**metrics), runs=(run,), altered=altered)
+    runs = (i.MeasuringRun("check", code, timed_out, output_sha256="d1"),)
+    return i.IterationMeasured(
+        number,
+        i.Metrics(**metrics),
+        runs=runs,
+        altered=altered,
+        altered_measure=altered_measure,
+    )
 
 
 def decision(event: Event, rules: i.RulesSet = RULES) -> list[Event]:
@@ -205,6 +216,14 @@ def test_a_person_may_know_more_than_the_measure() -> None:
     assert goal_standing(scenario.sprint.plan) == "not reached"
 
 
+def test_a_person_waits_for_nothing() -> None:
+    """Neither a measurement by rule nor a reviewer delays a person's decision."""
+    rules = LoopRules(MeasureRules(runs=("check",)), review="ask")
+    scenario = begun(goal(), i.RulesSet(loop=rules)).do(StartIteration())
+    scenario.do(CompleteGoal("x"))
+    assert scenario.status == "completed"
+
+
 def test_a_persons_claim_is_verified_if_the_measure_agrees() -> None:
     """The evidence for a person's claim is recorded like that for an agent's."""
     scenario = begun(goal(), RULES).do(StartIteration()).do(EndIteration())
@@ -240,7 +259,7 @@ def test_with_a_condition_only_the_condition_counts() -> None:
     altered = measured(altered=("out.txt",), **PASS)
     assert isinstance(decision(altered, UNTIL)[0], r.ClaimAccepted)
     unknown = (measured(coverage_percentage=100.0), *PROVES_NOTHING[1:])
-    altered = measured(altered=("test_a.py",), **PASS)
+    altered = measured(altered=("test_a.py",), altered_measure=True, **PASS)
     for event in (*unknown, altered, measured(test_count=0, tests_passed=0)):
         assert isinstance(decision(event, UNTIL)[0], r.ClaimRefused), event
 
@@ -263,9 +282,10 @@ def test_a_review_never_outranks_the_measure(accepts: bool, passed: int) -> None
     """A reviewer can refuse what the measure confirms, and never the reverse."""
     scenario = claimed(REVIEW).given(measured(test_count=25, tests_passed=passed))
     scenario.do(DecideClaim())
-    if passed == 25:
-        assert scenario.status == "in-progress"
-        scenario.do(RecordReview(accepts, "so", "ask", 0)).do(DecideClaim())
+    assert scenario.status == "in-progress"
+    is_refused = isinstance(scenario.sprint.plan.last.decided, r.ClaimRefused)
+    assert is_refused == (passed == 3)
+    scenario.do(RecordReview(accepts, "so", "ask", 0)).do(DecideClaim())
     is_reached = accepts and passed == 25
     assert (scenario.status == "completed") == is_reached
 

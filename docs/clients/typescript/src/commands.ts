@@ -333,6 +333,7 @@ export interface EndMeasuredIteration {
   runs?: MeasuringRun[];
   reports?: KeptReport[];
   altered?: string[];
+  altered_measure?: boolean;
   params?: { [name: string]: string };
 }
 
@@ -651,6 +652,7 @@ export interface MeasureIteration {
   runs?: MeasuringRun[];
   reports?: KeptReport[];
   altered?: string[];
+  altered_measure?: boolean;
 }
 
 /** The commands and reports for a measurement; paths are relative to the work tree. */

@@ -413,6 +413,7 @@ export interface IterationMeasured {
   runs?: MeasuringRun[];
   reports?: KeptReport[];
   altered?: string[];
+  altered_measure?: boolean;
 }
 
 /** A loop iteration started; its number is never reused. */
