@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.adapters.snapshots.objects import DamagedError
+from sprintlog.engine.adapters.snapshots.soundness import surely_held
 from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.errors import SprintlogError
 
@@ -77,6 +78,16 @@ def test_packs_can_be_cut_or_lost(root: Path, store: Store, filled: list[str]) -
     assert store.unsound() == []
     files = store.read(made.commit).files
     assert store.damaged(entry.oid for entry in files.values()) == set()
+
+
+def test_damaged_count_of_an_index(root: Path, store: Store, filled: list[str]) -> None:
+    """A pack whose index claims billions of objects is damaged, and is not searched."""
+    index = sorted((store.git.folder / "objects/pack").glob("*.idx"))[0]
+    content = bytearray(index.read_bytes())
+    content[8 + 255 * 4] = 0xFF
+    index.chmod(0o600)
+    index.write_bytes(content)
+    assert surely_held(store.git.folder, ["00" * 20]) == set()
 
 
 def test_what_is_sound_is_left_as_it_is(store: Store, filled: list[str]) -> None:

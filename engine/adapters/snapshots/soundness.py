@@ -10,7 +10,7 @@ import random
 import re
 import zlib
 from collections.abc import Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from errno import EIO
 from hashlib import sha1
 from pathlib import Path
@@ -75,13 +75,13 @@ def surely_held(folder: Path, oids: Collection[str]) -> set[str]:
     held, doubtful = set[bytes](), set[bytes]()
     for pack in (folder / "objects" / "pack").glob("*.pack"):
         index = _read(pack.with_suffix(".idx")) or b""
-        start, size = _IDS, int.from_bytes(index[_IDS - 4 : _IDS], "big")
-        ids = {index[at : at + _SUM] for at in range(start, start + size * _SUM, _SUM)}
+        end = _IDS + int.from_bytes(index[_IDS - 4 : _IDS], "big") * _SUM
+        ids = {index[at : at + _SUM] for at in range(_IDS, min(end, len(index)), _SUM)}
         ids &= wanted
-        is_quick = index.startswith(_VERSION_2) and (
-            pack.stat().st_size <= len(ids) * CHECKED_BYTES_MAX
-        )
-        (held if is_quick and _problem_of(pack) is None else doubtful).update(ids)
+        with suppress(FileNotFoundError):  # Packs may be combined in the meantime.
+            size_max = len(ids) * CHECKED_BYTES_MAX
+            is_quick = index.startswith(_VERSION_2) and pack.stat().st_size <= size_max
+            (held if is_quick and _problem_of(pack) is None else doubtful).update(ids)
     return {one.hex() for one in held - doubtful}
 
 
