@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,16 +103,20 @@ def test_a_restore_that_is_killed_at_any_call_loses_nothing(
     assert number > 30
 
 
-@pytest.mark.parametrize("is_killed", [False, True])
+@pytest.mark.parametrize("end", ["ended", "killed", "not started", "not awaited"])
 def test_two_processes_place_the_files_of_a_plan(
-    root: Path, store: Store, monkeypatch: pytest.MonkeyPatch, is_killed: bool
+    root: Path, store: Store, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
-    """If the second process is killed, the first one also places its half."""
+    """If the second process fails, the first one also places its half.
+
+    A folder that becomes read-only stays writable until both halves are placed.
+    """
     monkeypatch.setattr(halves, "FILES_MIN", 1)
     monkeypatch.setattr(halves, "may_fork", lambda: True)
     names = ["one/a", "one/b", "two/a", "two/b\udcff"]
     for name in names:
         put(root / name, b"first")
+    (root / "one").chmod(0o500)
     wanted, then = store.read(taken(store, root).commit), picture(root)
     for name in (*names, "new/a"):
         put(root / name, b"second")
@@ -124,13 +129,25 @@ def test_two_processes_place_the_files_of_a_plan(
             keep_in = store.folder / "kept"
             done = placement.place(root, part, blob, keep_in=keep_in, is_new=is_new)
         placing.append(len(part.writes))
-        if is_killed and os.getpid() != own:
+        assert not part.writes or (root / "one").stat().st_mode & stat.S_IWUSR
+        if end == "killed" and os.getpid() != own:
             os.kill(os.getpid(), signal.SIGKILL)
         return done
 
-    done = halves.place_halves(made, place, is_new=True)
-    assert placing == ([0, 2, 2] if is_killed else [0, 2])
+    def fork() -> int:
+        raise BlockingIOError
+
+    if end == "not started":
+        monkeypatch.setattr(os, "fork", fork)
+    ignored = signal.SIG_IGN if end == "not awaited" else signal.SIG_DFL
+    before = signal.signal(signal.SIGCHLD, ignored)
+    try:
+        done = halves.place_halves(made, place, is_new=True)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    is_repeated = end in ("killed", "not started")
+    assert placing == ([0, 2, 2, 0] if is_repeated else [0, 2, 0])
     assert picture(root) == then
     assert (done.written, done.removed, done.skipped) == (4, 1, [])
-    assert is_killed or [kept.path for kept in done.kept] == names[-1:]
+    assert end == "killed" or [kept.path for kept in done.kept] == names[-1:]
     assert [copy.read_bytes() for copy in (store.folder / "kept").iterdir()] == [b"an edit"]

@@ -5,19 +5,19 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import msgspec
 
 from ...log.stores.descriptors import give_back, write_whole
 from ..replace import system_call
-from .entries import TreeEntry
+from .entries import TreeEntry, parents_of
 from .placement import PlacedFiles
 from .plan import PlacementPlan
 
 FILES_MIN = 2_000
 """The number of files from which on a second process is started."""
-SET_PDEATHSIG = 1
+OWNER_WRITES, SET_PDEATHSIG = 0o300, 1
 Place = Callable[[PlacementPlan, bool], PlacedFiles]
 """Carries out a plan; the flag states that no step of the plan was carried out before."""
 
@@ -34,7 +34,9 @@ def place_halves(plan: PlacementPlan, place: Place, *, is_new: bool) -> PlacedFi
     parts: tuple[dict[str, TreeEntry], dict[str, TreeEntry]] = {}, {}
     for path, entry in plan.writes.items():
         parts[path.rpartition("/")[0] > middle][path] = entry
-    rest = plan._replace(removals=[], folders={}, folders_gone=[], skipped=[])
+    # A folder becomes read-only only after both halves are placed.
+    modes = {path: mode | OWNER_WRITES for path, mode in plan.modes.items()}
+    rest = plan._replace(removals=[], folders={}, folders_gone=[], skipped=[], modes=modes)
     half = rest._replace(writes=parts[1])
     # Folders are created, and files in their place removed, before files are placed.
     placed = [place(plan._replace(writes={}), is_new)]
@@ -45,6 +47,9 @@ def place_halves(plan: PlacementPlan, place: Place, *, is_new: bool) -> PlacedFi
         placed.append(msgspec.convert(marshal.loads(packed), PlacedFiles))
     except EOFError:
         placed.append(place(half, False))
+    above = parents_of(plan.writes)
+    late = {x: mode for x, mode in plan.modes.items() if x in above and mode != modes[x]}
+    placed.append(place(rest._replace(writes={}, folders=late, modes=late), False))
     return PlacedFiles(
         sum(one.written for one in placed),
         sum(one.removed for one in placed),
@@ -70,9 +75,12 @@ def _beside(work: Callable[[], bytes]) -> Iterator[Callable[[], bytes]]:
 
     Yield a function that waits for the result, which is incomplete if the process failed.
     """
-    own = os.getpid()
+    own, second = os.getpid(), -1
     reading, writing = os.pipe()
-    if (second := os.fork()) == 0:
+    # The number of processes may be limited.
+    with suppress(OSError):
+        second = os.fork()
+    if second == 0:
         try:
             prctl = system_call("prctl")
             # This process may already have been killed.
@@ -86,5 +94,8 @@ def _beside(work: Callable[[], bytes]) -> Iterator[Callable[[], bytes]]:
         with open(reading, "rb") as file:
             yield file.read
     finally:
-        os.kill(second, signal.SIGKILL)
-        os.waitpid(second, 0)
+        # If `SIGCHLD` is ignored, the process does not wait to be reaped.
+        with suppress(ProcessLookupError, ChildProcessError):
+            if second > 0:
+                os.kill(second, signal.SIGKILL)
+                os.waitpid(second, 0)
