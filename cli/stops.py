@@ -55,5 +55,5 @@ def standing_told(
 ) -> Iterator[Told]:
     """Yield the outcome with the next command, since when, and details."""
     told = standing(sprint, found, action, times.when, judged)
-    for word, text in headline(sprint, told, action, times.when):
+    for word, text in headline(sprint, told, action, times.when)[0]:
         yield word, with_it(text) or text

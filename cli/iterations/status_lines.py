@@ -87,7 +87,8 @@ def standing_lines(judged: Judged, action: Action) -> list[str]:
     if known and one is not None and (unknown := score.unknown_parts(one.score)):
         lines += wrapped(f"  of each score: {unknown}", indent="  ")
     lines += _turns(judged)
-    if (changed := judged.tracker.changed.get(judged.last or 0)) is not None:
+    changed = judged.tracker.changed.get(judged.last or 0)
+    if changed is not None and changed.words not in (action.why or ""):
         lines += _toned(changed.advice, BAD)
     if alerts := _alerts(judged):
         lines += _toned(f"alerts: {alerts}", BAD)

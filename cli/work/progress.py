@@ -21,6 +21,7 @@ from sprintlog.engine.sprint.state.queue import counts
 from sprintlog.engine.sprint.state.sprint import Sprint, open_iteration
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.projections.state_files.sprint_file import SprintFile
+from sprintlog.projections.text.outcome import has_measurements
 from sprintlog.projections.text.phrases import spent_said
 from sprintlog.projections.text.stops import at_iteration, status_answer, worked
 from sprintlog.projections.views import work as views
@@ -104,7 +105,7 @@ def status_blocks(
     transitions.check_exists(sprint)
     action = told(what_is_next(workspace, sprint, at=at))
     found = views.status(workspace, sprint, action, at=at)
-    judged = _judged(workspace, sprint)
+    judged = evaluate(workspace.log, sprint) if has_measurements(sprint) else None
     head = [": ".join(told) for told in stops.standing_told(sprint, found, action, judged)]
     starts = any("sprintlog run " in line for line in head)
     if starts and (kept := rules_said(sprint)) is not None:
@@ -147,13 +148,6 @@ def shortened(blocks: Sequence[list[str]]) -> list[str]:
         quiet = (i for i, line in enumerate(block) if not any(x in line for x in _KEPT))
         del block[max(quiet, default=-1)]
     return [*chain(*blocks), f"{excess} more lines: `sprintlog status --verbose`"]
-
-
-def _judged(workspace: Workspace, sprint: Sprint) -> Judged | None:
-    """Return the judged iterations, or None if there are no measurements."""
-    tracker = sprint.knowledge.tracker
-    is_measured = tracker.highest or tracker.baseline or tracker.failed
-    return evaluate(workspace.log, sprint) if is_measured else None
 
 
 def _files_lines(sprint: Sprint) -> list[str]:

@@ -33,6 +33,7 @@ from ..history.blame import event_at
 from ..history.decisions import Decision
 from ..history.kept_decisions import decisions_at
 from ..text import decision_sentences, event_line, phrases
+from ..text.outcome import has_measurements
 from ..text.stops import Told, standing, worked
 from ..views import iterations as iteration_views
 from ..views import work as work_views
@@ -137,9 +138,7 @@ class SprintFacts:
 
         `when` formats a recorded time.
         """
-        tracker = self.sprint.knowledge.tracker
-        is_measured = tracker.highest or tracker.baseline or tracker.failed
-        judged = self.judged if is_measured else None
+        judged = self.judged if has_measurements(self.sprint) else None
         return [*standing(self.sprint, self.status, self.action, when, judged)]
 
     @cached_property

@@ -79,16 +79,27 @@ def use_said(sprint: Sprint, judged: Judged | None) -> str | None:
     number = usable(sprint, judged)
     if not number:
         return None if number is None else "use the files from before the first iteration"
-    is_other = judged is not None and number in judged.tracker.numbers()
+    is_other = judged is not None and number in {*judged.tracker.numbers()} - {judged.last}
     figures = _figures(judged, number) if judged is not None and is_other else ""
-    is_last = judged is not None and number == judged.last
-    return f"use iteration {number}" + (f" ({figures})" if figures and not is_last else "")
+    return f"use iteration {number}" + (f" ({figures})" if figures else "")
 
 
-def completes(sprint: Sprint, action: Action, judged: Judged | None) -> str | None:
-    """Return the command that completes a goal whose tests all pass, or None."""
+def has_measurements(sprint: Sprint) -> bool:
+    """Return whether any measurement was recorded, even a failed one."""
+    tracker = sprint.knowledge.tracker
+    return bool(tracker.highest or tracker.baseline or tracker.failed)
+
+
+def continues(sprint: Sprint, action: Action, judged: Judged | None) -> str | None:
+    """Return how to accept a changed measure, or to complete a goal whose tests pass."""
     plan = sprint.plan
-    if plan.status == words.COMPLETED or judged is None or goal_said(plan.document) is None:
+    if plan.status == words.COMPLETED or judged is None:
+        return None
+    changed = judged.tracker.changed.get(judged.last or 0)
+    if changed is not None and changed.words in (action.why or ""):
+        accept = f"`sprintlog iteration accept {judged.last} --reason TEXT`"
+        return "; ".join(filter(None, (f"{accept} if that is correct", action.hint)))
+    if goal_said(plan.document) is None:
         return None
     advice = pending_advice(judged)
     may_complete = (

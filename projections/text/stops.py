@@ -20,7 +20,7 @@ from sprintlog.engine.usage import plus
 
 from ..views import runs as views
 from ..views.work import STOPPED, OutcomeAnswer, Status, status
-from .outcome import CLAIMED, completes, goal_word, result_said, usable, use_said
+from . import outcome as results
 
 HINT = "hint"
 NEXT = "; next: "
@@ -62,36 +62,38 @@ def standing(
         yield from said
         return
     (word, text), *others = lines
-    result = [part for part in result_said(sprint, judged) if part not in text]
+    result = [part for part in results.result_said(sprint, judged) if part not in text]
     if (why := refusal_of(sprint.plan)) is not None:
         # The person who is needed learns the reason from the first line.
         told = [one for one in others if one[0] == "details" and one[1].endswith(why)]
         others = [one for one in others if one not in told]
         result = [text for _, text in told] or result
-    use = [] if word == "running" else [*filter(None, [use_said(sprint, judged)])]
+    use = [] if word == "running" else [*filter(None, [results.use_said(sprint, judged)])]
     parts = [*result, *use, text] if word == "done" else [text, *result, *use]
     yield word, "; ".join(parts)
     yield from others
-    ends = None if word == "running" else completes(sprint, action, judged)
-    yield from said_hints(said) if ends is None else [(HINT, ends)]
+    then = None if word == "running" else results.continues(sprint, action, judged)
+    yield from _hints(said) if then is None else [(HINT, then)]
 
 
-def said_hints(told: Iterable[Told]) -> list[Told]:
+def _hints(told: Iterable[Told]) -> list[Told]:
     """Return the lines that state how to continue."""
     return [one for one in told if one[0] == HINT]
 
 
 def headline(
     sprint: Sprint, told: Iterable[Told], action: Action, when: When
-) -> list[Told]:
-    """Return the lines of a standing; the first one ends with the next command."""
+) -> tuple[list[Told], str | None]:
+    """Return the lines of a standing, the first with the next command; and the command."""
     said = [*told]
-    hints = [text for _, text in said_hints(said)] or _after_end(sprint, action)
+    hints = [text for _, text in _hints(said)] or _after_end(sprint, action)
     lines = [one for one in said if one[0] != HINT]
     if not lines:
-        return [_current(action, when)]
+        word, text = _current(action, when)
+        return [(word, text)], text if word == "next" else None
     (word, text), *others = lines
-    return [(word, NEXT.join([text, *hints])), *others]
+    then = NEXT.join(hints)
+    return [(word, NEXT.join(filter(None, [text, then]))), *others], then or None
 
 
 def status_answer(
@@ -103,20 +105,17 @@ def status_answer(
 ) -> Status:
     """Return a sprint's status with its outcome, and with its iterations if measured."""
     action = action or views.what_is_next(workspace, sprint, at=at)
-    found, tracker = status(workspace, sprint, action, at=at), sprint.knowledge.tracker
-    judged = None
-    if tracker.highest or tracker.baseline or tracker.failed:
+    found, judged = status(workspace, sprint, action, at=at), None
+    if results.has_measurements(sprint):
         judged = evaluate(workspace.log, sprint)
         # Imported here: many sprints have no measurements.
         from ..views.quality import iterations_standing
 
         found = replace(found, iterations=iterations_standing(judged))
     told = standing(sprint, found, action, _recorded, judged)
-    word, text = headline(sprint, told, action, _recorded)[0]
-    hint = text if word == "next" else text.partition(NEXT)[2] or None
-    use = usable(sprint, judged)
-    outcome = OutcomeAnswer(f"{word}: {text}", goal_word(sprint), use, hint)
-    return replace(found, outcome=outcome)
+    lines, then = headline(sprint, told, action, _recorded)
+    goal, use = results.goal_word(sprint), results.usable(sprint, judged)
+    return replace(found, outcome=OutcomeAnswer(": ".join(lines[0]), goal, use, then))
 
 
 def _after_end(sprint: Sprint, action: Action) -> list[str]:
@@ -124,7 +123,7 @@ def _after_end(sprint: Sprint, action: Action) -> list[str]:
     if action.do != actions.DONE:
         return [TYPED[action.do]] if action.do == actions.COMPLETE else []
     typed = "`sprintlog report`" if sprint.knowledge.tracker.highest else TYPED[action.do]
-    is_claim = goal_word(sprint) == CLAIMED
+    is_claim = results.goal_word(sprint) == results.CLAIMED
     return [f"check the work, for example with {typed}" if is_claim else typed]
 
 
@@ -162,7 +161,7 @@ def _standing(sprint: Sprint, found: Status, action: Action, when: When) -> Iter
                 yield why if word == "why" else word, text
         if said and since:
             yield "since", since
-        yield from said_hints(said)
+        yield from _hints(said)
         # The tree already marks the current phase of a plan.
         is_bare = sprint.plan.is_ralph and sprint.plan.iteration
         if is_bare and not said and sprint.plan.status == IN_PROGRESS:
