@@ -104,6 +104,7 @@ from .engine.sprint.events.loop import (
     RunEnded as RunEnded,
     RunStarted as RunStarted,
     Took as Took,
+    TurnFacts as TurnFacts,
 )
 from .engine.sprint.events.phases import (
     BreakpointReached as BreakpointReached,

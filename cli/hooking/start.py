@@ -74,11 +74,30 @@ def _hook(agent: str) -> None:
     )
     if hooked is None or hooked.event is None:
         return
+    if hooked.settles:
+        _settle_later(agent, hooked.heard.stream, hooked.location.folder, ends=hooked.ends)
     if is_due(hooked.location.folder):
         # Once a minute, because this takes longer than the rest of the hook.
         from .beat import beat
 
         beat(hooked.event)
+
+
+def _settle_later(agent: str, stream: str, folder: Path, *, ends: bool) -> None:
+    """Bring the session's iterations up to date, without delaying the agent."""
+    # Imported here: few hooks concern the start or the end of a turn.
+    from sprintlog.engine.service.agent_sessions.spool import keep_odd
+
+    from .. import settings
+    from .background import settle_later
+
+    def tell(problem: str) -> None:
+        keep_odd(folder, agent, problem, b"")
+
+    answers = ends and settings.setting("hooks.block-stop") is True
+    if answer := settle_later(stream, tell, answers=answers):
+        sys.stdout.buffer.write(answer)
+        sys.stdout.flush()
 
 
 def _log_place() -> tuple[Path, str | None, bool] | None:

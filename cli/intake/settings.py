@@ -105,6 +105,19 @@ class GateSettings(SettingsTable):
     """Environment variables passed to gate scripts."""
 
 
+class HookSettings(SettingsTable):
+    """What agents' hooks do in addition to recording."""
+
+    briefing: Annotated[int, Field(ge=0, le=30)] | Flag | None = None
+    """The maximum number of lines that an agent receives about the sprint when a session
+    starts; 0 or false for none."""
+    block_stop: Flag | None = None
+    """Whether an agent whose claim that the goal is reached was refused must continue, at
+    most three times; requires a goal and a trusted measure."""
+    copy_transcripts: Annotated[int, Field(ge=0)] | None = None
+    """The size in MiB up to which masked copies of transcripts are kept; 0 for none."""
+
+
 class SnapshotSettings(SettingsTable):
     """The contents and the number of snapshots."""
 
@@ -167,6 +180,7 @@ class Settings(SettingsTable):
     agent: AgentSettings = AgentSettings()
     measure: MeasureSettings = MeasureSettings()
     gate: GateSettings = GateSettings()
+    hooks: HookSettings = HookSettings()
     snapshot: SnapshotSettings = SnapshotSettings()
     notify: NotifySettings = NotifySettings()
     budget: BudgetSettings = BudgetSettings()

@@ -60,6 +60,9 @@ KEYS = {
     "measure.instruments": Key(),
     "measure.environment": Key(option="--env", needs_trust=True),
     "gate.environment": Key(option="gate run --env", needs_trust=True),
+    "hooks.briefing": Key("30"),
+    "hooks.block-stop": Key("false"),
+    "hooks.copy-transcripts": Key("0", needs_trust=True),
     "snapshot.include-ignored": Key(option="--include-ignored"),
     "snapshot.file-max": Key("64", "--file-max"),
     "snapshot.keep": Key("50", "store prune --keep"),
@@ -88,6 +91,8 @@ PROJECT_BYTES_MAX = 1024 * 1024
 _IN_PROJECT = "tool.sprintlog"
 _EARLY = {"record.off": (bool, "true or false"), "record.actor": (str, "text")}
 _EARLY |= {"log.folder": (str, "text"), "log.url": (str, "text")}
+_EARLY |= {"hooks.briefing": (int, "a number of lines")}
+_EARLY |= {"hooks.block-stop": (bool, "true or false")}
 """What recording commands ask for: checked here, without pydantic."""
 
 

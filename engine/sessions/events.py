@@ -1,7 +1,7 @@
 """The events in an agent session: its prompts, tool calls and end.
 
-They contain digests instead of prompts, output and file contents. The stream is
-`session/AGENT-ID`; sprints do not depend on it.
+They contain digests instead of output and file contents, and masked extracts of messages.
+The stream is `session/AGENT-ID`.
 """
 
 import msgspec
@@ -15,6 +15,9 @@ FILES_MAX = 100
 """The maximum number of files recorded for one call."""
 NAME_CHARS_MAX = 128
 """The maximum length of a recorded tool name, id or word."""
+TEXT_CHARS_MAX = 8_000
+"""The maximum length of the start, and of the end, of a recorded message."""
+TASK_NOTIFICATION = "task-notification"
 
 
 class TouchedFile(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -56,10 +59,16 @@ class SessionStarted(SessionEvent, frozen=True):
 class PromptGiven(SessionEvent, frozen=True):
     """The agent received a prompt."""
 
+    stays = ("form",)
     chars: int | None = None
     """The length of the prompt in characters."""
     sha256: str | None = None
     """The SHA-256 of the prompt in UTF-8, in hexadecimal."""
+    form: str | None = None
+    """`task-notification` for the result of a background task, or the command of the
+    prompt, such as `/loop`."""
+    text: str | None = None
+    """The prompt, with secrets masked; only its start and end if it is long."""
 
 
 class ToolCalled(SessionEvent, frozen=True):
@@ -137,6 +146,8 @@ class TurnEnded(SessionEvent, frozen=True):
     """The length of the final message in characters."""
     sha256: str | None = None
     """The SHA-256 of the final message, in hexadecimal."""
+    text: str | None = None
+    """The final message, with secrets masked; only its start and end if it is long."""
     transcript: str | None = None
     """The path of the agent's transcript, if it has one."""
     loop_iteration: int | None = None

@@ -15,6 +15,7 @@ import msgspec
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.masking import cut, mask_all
+from sprintlog.engine.service.agent_sessions import at_work
 from sprintlog.engine.service.agent_sessions.spool import FOLDER as FOLDER
 from sprintlog.engine.service.place import location, trees
 from sprintlog.engine.service.work_tree import kept_reports
@@ -99,7 +100,7 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
             *(kept_reports.LOCK, REDACTION_LOCK, LOCK, location.BEAT, location.ADDRESS),
             *("run-*.lock", "sent-*", ".sent-*", ".gitignore", "..gitignore.*"),
             *(trees.FILE, f".{trees.FILE}-*", f"{trees.KNOWN}/*"),
-            *("serve.token", "rpc.lock", "rpc.sock"),
+            *("serve.token", "rpc.lock", "rpc.sock", at_work.LOCK, f"{at_work.FOLDER}/*"),
         ),
         why=places.Why.NO_TEXT,
     ),

@@ -105,7 +105,10 @@ class Moments:
         self._runs = defaultdict[Writer, list[f.AgentRan]](list)
         self._seen: dict[Writer, int] = {}
         """For each iteration, the position at which it was last known to be active."""
-        self._ended: set[Writer] = set()
+        self._ended: dict[Writer, int] = {}
+        """For each iteration that ended, the position of its last end."""
+        self._turns: set[Writer] = set()
+        """The turns of sessions, which may end, go on and end again."""
         self._running: set[Writer] = set()
         self._since: set[Writer] = set()
         """The possible authors of changes since the last moment."""
@@ -125,11 +128,13 @@ class Moments:
                 writer = Writer(sprint, event.iteration)
                 self._runs[writer].append(event)
                 self._seen[writer] = recorded.position
+            case f.IterationStarted() if event.session is not None:
+                self._turns.add(Writer(sprint, event.number))
             case f.IterationEnded() | f.IterationFailed():
                 writer = Writer(sprint, event.number)
                 self._seen[writer] = recorded.position
                 if _is_end(event):
-                    self._ended.add(writer)
+                    self._ended[writer] = recorded.position
             case _:
                 pass
 
@@ -150,7 +155,9 @@ class Moments:
             case f.IterationStarted() if event.work_tree in (None, self._tree.id):
                 self._begin(event, Writer(sprint, event.number), recorded.position)
             case f.IterationEnded() | f.IterationFailed() if _is_end(event):
-                self._running.discard(Writer(sprint, event.number))
+                writer = Writer(sprint, event.number)
+                if writer not in self._turns or self._ended[writer] == recorded.position:
+                    self._running.discard(writer)
             case f.RunStarted() | f.RetryScheduled():
                 # No agent was running after the previous run was killed, or during this
                 # wait.
@@ -192,7 +199,7 @@ class Moments:
     def _writers(self, *, is_end: bool = False) -> Writers:
         """Return the possible authors of changes since the last point in time."""
         is_watched = bool(self._running) or is_end
-        if is_watched and self._since and self._since <= self._ended:
+        if is_watched and self._since and self._since <= self._ended.keys():
             return frozenset(self._since)
         return frozenset({*self._since, OUTSIDE})
 

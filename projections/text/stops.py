@@ -176,7 +176,8 @@ def _standing(sprint: Sprint, found: Status, action: Action, when: When) -> Iter
 def at_iteration(sprint: Sprint, current: object) -> str:
     """Return the current iteration and, if some were discarded, how many were started."""
     most, begun = max_iterations(sprint.document), sprint.knowledge.iteration_max
-    of = f" of {most}" if most is not None else ""
+    # Turns of sessions have numbers, but do not count towards the maximum.
+    of = f" of {most + sprint.knowledge.in_sessions}" if most is not None else ""
     if not begun or begun == current:
         return f"iteration {current}{of}"
     return f"iteration {current} ({begun}{of} began, the next is {begun + 1})"

@@ -84,8 +84,11 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "usage": iterations.Usage,
     "model-call": events.ModelCall,
     "git-state": events.GitState,
-    **{x.__name__.lower(): x for x in (events.Limit, events.Took, events.Budgets)},
-    "price": events.Price,
+    "turn-facts": events.TurnFacts,
+    **{
+        x.__name__.lower(): x
+        for x in (events.Limit, events.Took, events.Budgets, events.Price)
+    },
     "touched-file": TouchedFile,
     "span": Span,
     "injection": queue.RequestInjection,

@@ -13,6 +13,7 @@ import pytest
 
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores import open_log
+from sprintlog.engine.sessions.work import WITHIN
 from sprintlog.projections.workspace import Workspace, wall_clock
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -54,7 +55,8 @@ def hook(folder: Path) -> Hook:
         done = subprocess.run(
             [*SPRINTLOG, "hook", agent],
             cwd=folder,
-            env={**os.environ, **environment},
+            # Within a loop's iteration, no turn is settled.
+            env={**os.environ, WITHIN: "run", **environment},
             input=content,
             capture_output=True,
             check=False,

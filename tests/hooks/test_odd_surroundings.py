@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.service.agent_sessions.spool import count_odd
+from sprintlog.engine.sessions.work import WITHIN
 
 from .conftest import FIXTURES, SPRINTLOG, Hook, after_tool, events_of
 
@@ -32,6 +33,7 @@ def test_an_agent_that_went_elsewhere_is_recorded_in_its_project(
 ) -> None:
     """In a folder that has no log or does not exist, the agent's project is used."""
     monkeypatch.setenv(variable, str(log.parent))
+    monkeypatch.setenv(WITHIN, "run")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     hook_in(elsewhere, after_tool("one"))

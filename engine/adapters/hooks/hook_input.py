@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from ... import hashes
+from ...masking import cut, mask
 from ...sessions import events
 from ...sessions.names import AGENTS, key_of, session_stream
 from ...sessions.summary import likeness
@@ -223,8 +224,9 @@ def _event(moment: str, message: Data, agent: str, place: HookPlace) -> events.S
             transcript=transcript or None,
         )
     if moment == PROMPTED:
-        prompt = message.get("prompt")
-        return events.PromptGiven(*_said(prompt))
+        return events.PromptGiven(
+            *_said(prompt := message.get("prompt")), _kind(prompt), _text(prompt)
+        )
     if moment in (SUBAGENT, SUBAGENT_ENDED):
         kind = events.SubagentStarted if moment == SUBAGENT else events.SubagentEnded
         id_ = word(message.get("agent_id") or message.get("subagent_id"))
@@ -244,6 +246,7 @@ def _event(moment: str, message: Data, agent: str, place: HookPlace) -> events.S
         waits_for=len(waits) if isinstance(waits, list) else 0,
         chars=chars,
         sha256=digest,
+        text=_text(words),
         transcript=transcript or None,
     )
 
@@ -254,6 +257,25 @@ def _said(words: object) -> tuple[int | None, str | None]:
         return None, None
     said = text(words)
     return len(said), hashes.sha256(said.encode()).hexdigest()
+
+
+def _text(words: object) -> str | None:
+    """Return the recorded part of a message, with secrets masked; None without a text."""
+    if not isinstance(words, str):
+        return None
+    said, most = text(words), events.TEXT_CHARS_MAX
+    if len(said) > 2 * most:
+        said = f"{cut(said[: 4 * most], most)}\n…\n{mask(said[-4 * most :])[-most:]}"
+    return mask(said)
+
+
+def _kind(prompt: object) -> str | None:
+    """Return the command at the start of a prompt, or `task-notification`, or None."""
+    said = text(prompt)[: events.NAME_CHARS_MAX].lstrip()
+    if said.startswith(f"<{events.TASK_NOTIFICATION}>"):
+        return events.TASK_NOTIFICATION
+    found = re.match(r"/[a-z][a-z0-9:_-]{0,40}(?=\s|$)", said)
+    return word(found[0]) if found else None
 
 
 def _told_apart(

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from ...errors import RefusedError
 from ..place.location import Location
 
 FOLDER = "at-work"
+LOCK = "turns.lock"
 TURN_SECONDS = 15 * 60
 """The assumed duration in seconds of a turn whose process is unknown."""
 BYTES_MAX = 4096
@@ -40,6 +42,8 @@ class AtWork(msgspec.Struct, frozen=True):
     """The sprint's iteration on which the agent is working; 0 before the first one."""
     starter: Process | None = None
     """The process that started the agent, if it is not `process`."""
+    has_called: bool = False
+    """Whether the agent has called a tool in this turn."""
 
     @property
     def is_alive(self) -> bool:
@@ -83,12 +87,30 @@ def end(file: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def begin_iteration(location: Location, sprint_id: str, number: int) -> None:
-    """Record the iteration that this process is working on, if the process has a record."""
-    file = file_of(location, f"{os.getpid()}")
+def begin_iteration(
+    location: Location, sprint_id: str, number: int, *, name: str | None = None
+) -> None:
+    """Record the iteration of a session or, by default, of this process, if at work."""
+    _change(file_of(location, name or f"{os.getpid()}"), sprint=sprint_id, iteration=number)
+
+
+def take_up(location: Location, name: str) -> bool | None:
+    """Note a tool call in a session's turn; return whether it is the first one.
+
+    Return None if no turn of the session is recorded.
+    """
+    file = file_of(location, name)
+    if (work := _read(file)) is None:
+        return None
+    if not work.has_called:
+        _change(file, has_called=True)
+    return not work.has_called
+
+
+def _change(file: Path, **fields: Any) -> None:
     if (work := _read(file)) is not None:
         with suppress(OSError):
-            now = replace(work, sprint=sprint_id, iteration=number)
+            now = replace(work, **fields)
             replace_file(file, msgspec.json.encode(now), mode=0o600)
 
 

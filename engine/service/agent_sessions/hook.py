@@ -62,7 +62,14 @@ class Hooked(msgspec.Struct, frozen=True):
     location: Location
     heard: HookHeard
     event: RecordedEvent | None
-    """The recorded event; None if it was spooled or is never recorded."""
+    """The recorded event; None if it was spooled, recorded before or is never recorded."""
+    settles: bool = False
+    """Whether the session's iterations must be brought up to date."""
+
+    @property
+    def ends(self) -> bool:
+        """Return whether the agent has answered, and can be made to continue."""
+        return isinstance(self.heard.event, events.TurnEnded)
 
 
 def loop_in(content: bytes) -> PluginLoop:
@@ -116,26 +123,45 @@ def take_hook(
         likeness=heard.likeness,
         said_at=append.instant(heard.said_ms) if heard.said_ms is not None else "",
     )
-    _mark(location, event, heard.stream, now)
+    settles = _mark(location, event, heard.stream, now)
     places = spool_folders(location, environment)
     if waits:
         spool.keep(places, draft)
         return Hooked(location, heard, None)
-    return Hooked(location, heard, _record(location, draft, places))
+    recorded = _record(location, draft, places)
+    # A turn within `run` or `wrap` belongs to the iteration that encloses it.
+    settles = settles and recorded is not None and not environment.get(work.WITHIN)
+    return Hooked(location, heard, recorded, settles)
 
 
-def _mark(location: Location, event: events.SessionEvent, stream: str, now: str) -> None:
-    """Mark the start or end of an agent's turn, for commands that restore files."""
-    if isinstance(event, events.TurnEnded | events.SessionEnded):
-        at_work.end(at_work.file_of(location, stream))
-    elif isinstance(event, events.PromptGiven) or (
-        isinstance(event, events.ToolCalled)
-        and event.subagent is None
-        and not at_work.file_of(location, stream).exists()
-    ):
-        words = f"a turn of {stream.partition('/')[2]}"
-        worker = ancestor(AGENT_PROGRAMS)
-        at_work.begin(location, stream, words, now=now, worker=worker)
+def _mark(location: Location, event: events.SessionEvent, stream: str, now: str) -> bool:
+    """Mark the start or end of a turn, for commands that restore files.
+
+    Return whether the turn has begun or ended, or is now known to be an iteration.
+    """
+    file = at_work.file_of(location, stream)
+    match event:
+        case events.TurnEnded(waits_for=0):
+            at_work.end(file)
+            return True
+        case events.SessionEnded():
+            is_open = file.exists()
+            at_work.end(file)
+            return is_open
+        case events.PromptGiven():
+            if event.form == events.TASK_NOTIFICATION and file.exists():
+                return False
+        case events.ToolCalled():
+            if (is_first := at_work.take_up(location, stream)) is not None:
+                return is_first
+        case _:
+            return False
+    words = f"a turn of {stream.partition('/')[2]}"
+    worker = ancestor(AGENT_PROGRAMS)
+    at_work.begin(location, stream, words, now=now, worker=worker)
+    if isinstance(event, events.ToolCalled):
+        at_work.take_up(location, stream)
+    return True
 
 
 def _with_loop(event: events.TurnEnded, stream: str, root: Path) -> events.TurnEnded:
@@ -176,7 +202,7 @@ def _record(
         return None
     finally:
         log.close()
-    return appended.events[0] if appended else None
+    return appended.events[0] if appended and not appended.duplicate else None
 
 
 def is_due(folder: Path) -> bool:

@@ -11,6 +11,7 @@ import stat
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -104,6 +105,11 @@ def check_readable(file: Path) -> os.stat_result:
     if status.st_size > BYTES_MAX:
         raise InvalidInputError("is longer than 1 GiB", file=str(file))
     return status
+
+
+def digest_of_text(text: str) -> str:
+    """Return the digest of a message, as hooks record it."""
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def lines_of(file: Path) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -61,6 +62,20 @@ def files_at_start(
             sprint_id, lambda sprint, at: TakeSnapshot(event).decide(sprint, at), **envelope
         )
         return event.snapshot
+
+
+def is_untouched(workspace: Service, *, since_ms: int) -> bool:
+    """Return whether no file has changed since a time in milliseconds since 1970."""
+    return _listing(workspace, since_ms, seconds_max=inf) is not None
+
+
+def equals(workspace: Service, sprint_id: str, snapshot: str) -> bool:
+    """Return whether the work tree still contains the files of a recorded snapshot."""
+    known = workspace.sprint(sprint_id).knowledge.snapshots
+    held = next((one for one in known if one.snapshot == snapshot), None)
+    tree = "" if held is None else _content_of(workspace, sprint_id, held)
+    with kept_files(workspace, sprint_id, last=tree) as (taken, _):
+        return bool(taken.tree == tree)
 
 
 def _content_of(workspace: Service, sprint_id: str, held: HeldSnapshot) -> str:
@@ -127,7 +142,12 @@ def _tracked(workspace: Service) -> set[str] | None:
     return {path.removeprefix(prefix) for path in paths if path.startswith(prefix)}
 
 
-def _listing(workspace: Service, since_ms: int | None = None) -> Listing | None:
+def _listing(
+    workspace: Service,
+    since_ms: int | None = None,
+    *,
+    seconds_max: float = WRAP_SECONDS_MAX,
+) -> Listing | None:
     """Return the work tree's files except ignored ones and sprintlog's; None if unknown.
 
     Return None as well if a file or the entries of a folder have changed since a time, or
@@ -146,7 +166,7 @@ def _listing(workspace: Service, since_ms: int | None = None) -> Listing | None:
         if since_ms is not None:
             times = [status[2] for status in found.files.values()]
             times += [os.lstat(root / name).st_mtime_ns for name in ("", *found.folders)]
-            is_slow = time.monotonic() - began > WRAP_SECONDS_MAX
+            is_slow = time.monotonic() - began > seconds_max
             if is_slow or max(times) >= since_ms * 1_000_000 - CLOCK_TICK_NS:
                 return None
     except (SprintlogError, OSError):

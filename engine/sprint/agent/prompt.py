@@ -278,7 +278,7 @@ def goal_parts(
     document, turns = plan.document, plan.turns
     steps = steps_of(document)
     most = max_iterations(document)
-    of = f" of at most {most}" if most is not None else ""
+    of = f" of at most {most + sprint.knowledge.in_sessions}" if most is not None else ""
     if reflects:
         own = _text(document, "reflection-prompt")
         task = own or REFLECTION_PROMPT.format(idle=turns.idle)

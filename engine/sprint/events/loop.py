@@ -19,7 +19,7 @@ class GitState(msgspec.Struct, frozen=True, omit_defaults=True):
 class IterationStarted(Event, frozen=True):
     """A loop iteration started; its number is never reused."""
 
-    stays = ("phase", "before", "work_tree", "overlapping")
+    stays = ("phase", "before", "work_tree", "overlapping", "session")
     subject = Subject("iteration", ("phase", "number"), "phase")
     reach = Reach.TOP
     ends = ("iteration-failed",)
@@ -38,6 +38,9 @@ class IterationStarted(Event, frozen=True):
     overlapping: tuple[str, ...] = ()
     """The iterations on which agents were already working in that work tree: `N`, or
     `SPRINT:N` for another sprint."""
+    session: str | None = None
+    """The agent session, `AGENT-ID`, of which the iteration is a turn; null for an
+    iteration of a loop. Limits and budgets count only iterations of loops."""
 
 
 class IterationsLimited(Event, frozen=True):
@@ -76,12 +79,28 @@ class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
     """The text or the field that stated the end."""
 
 
+class TurnFacts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a turn of an agent session began, and what belonged to it."""
+
+    session: str
+    """The session: `AGENT-ID`."""
+    command: str | None = None
+    """The command of the prompt, such as `/loop`."""
+    how: str | None = None
+    """How the session started, if this is its first turn: `startup`, `resume` ..."""
+    subagents: int = 0
+    """The number of subagents that ended during the turn."""
+    compactions: int = 0
+    """How often the agent's context was replaced by a summary."""
+
+
 class AgentRan(KnowledgeEvent, frozen=True):
     """An agent's command ended or timed out."""
 
     stays = (
         *("phase", "status", "agent", "agent_version", "models", "sessions", "error_kind"),
         *("git_before", "git_after", "limit.waits_for", "limit.until", "model", "found_in"),
+        *("turn.session", "turn.command", "turn.how"),
     )
     subject = Subject("agent", ("phase",), "phase")
     is_quiet = True
@@ -160,6 +179,8 @@ class AgentRan(KnowledgeEvent, frozen=True):
     changed_files: bool | None = None
     """Whether files of the work tree changed during the run, except ignored files and
     sprintlog's own; null if unknown."""
+    turn: TurnFacts | None = None
+    """For a turn of a session that no loop started: how it began and what it included."""
 
     @property
     def outcome(self) -> str:

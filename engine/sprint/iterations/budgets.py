@@ -23,6 +23,7 @@ from ..state.knowledge import COST as COST
 from ..state.knowledge import Knowledge, says_cost
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists
+from .loop import counted
 from .run_record import WORD_CHARS_MAX, WORDS_MAX, run_ms
 
 MILLION = 6
@@ -293,7 +294,7 @@ def _of_sprint(knowledge: Knowledge, now: str) -> _Took:
         usage.TOKENS: (str(total.tokens or 0), total.without_tokens + total.cut_short),
         TIME: (usage.text_of(ms, 3), 0),
         FAILURES: (str(loops.failures), 0),
-        ITERATIONS: (str(knowledge.iteration_max), 0),
+        ITERATIONS: (str(counted(knowledge)), 0),
     }
 
 

@@ -134,7 +134,7 @@ class Judged(outcomes.LoopHistory):
             return advice._replace(evidence=evidence)
         last, most = self.last, max_iterations(self.sprint.plan.document)
         if last is None and most is not None and loop.is_used_up(self.sprint):
-            return recommend.recommend_end(self.sprint.knowledge.iteration_max, most)
+            return recommend.recommend_end(loop.counted(self.sprint.knowledge), most)
         if last is None:
             raise RefusedError(
                 "there is nothing to decide: no iteration on the path of sprint "
@@ -167,7 +167,7 @@ class Judged(outcomes.LoopHistory):
             best,
             self.rules,
             max_iterations=max_iterations(self.sprint.plan.document),
-            begun=self.sprint.knowledge.iteration_max,
+            begun=loop.counted(self.sprint.knowledge),
             find_target=lambda: self._target(number),
         )
         return advice._replace(

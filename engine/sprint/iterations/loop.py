@@ -13,9 +13,8 @@ from ...log.event import Event
 from ..answers.items import SaidItems
 from ..events import AgentRan, IterationEnded, IterationsLimited, IterationStarted
 from ..queue.returns import with_item_events
-from ..state.document_fields import max_iterations
 from ..state.document_fields import max_iterations as limit_of
-from ..state.sprint import Plan, Sprint, open_iteration
+from ..state.sprint import Knowledge, Plan, Sprint, open_iteration
 from ..state.transitions import check_exists, check_open, check_running, find_node
 from .loop_changes import start_reflection
 
@@ -41,7 +40,7 @@ class StartIteration(Command, frozen=True):
         highest = sprint.knowledge.iteration_max
         given = highest + 1 if self.number is None else self.number
         most = self.max_iterations or limit_of(sprint.plan.document)
-        is_beyond = most is not None and given > most
+        is_beyond = most is not None and given - sprint.knowledge.in_sessions > most
         event = IterationStarted(
             given, self.max_iterations, self.phase, self.beyond_limit and is_beyond
         )
@@ -91,7 +90,12 @@ class LimitIterations(Command, frozen=True):
 def is_used_up(sprint: Sprint) -> bool:
     """Return whether the maximum number of iterations was reached."""
     most = limit_of(sprint.plan.document)
-    return most is not None and sprint.knowledge.iteration_max >= most
+    return most is not None and counted(sprint.knowledge) >= most
+
+
+def counted(knowledge: Knowledge) -> int:
+    """Return how many iterations count towards the maximum."""
+    return knowledge.iteration_max - knowledge.in_sessions
 
 
 def more_allowed(begun: int) -> str:
@@ -197,16 +201,21 @@ class StartWrapped(Command, frozen=True):
 
     before: str | None = None
     """The snapshot of the files at the start, if one was taken."""
+    session: str | None = None
+    """The agent session of which the iteration is a turn."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
         check_exists(sprint)
         number = sprint.knowledge.iteration_max + 1
-        most = max_iterations(sprint.plan.document)
-        is_beyond = most is not None and number > most
+        is_beyond = self.session is None and is_used_up(sprint)
         return [
             IterationStarted(
-                number, beyond_limit=is_beyond, is_wrapped=True, before=self.before
+                number,
+                beyond_limit=is_beyond,
+                is_wrapped=True,
+                before=self.before,
+                session=self.session,
             )
         ]
 

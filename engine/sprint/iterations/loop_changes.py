@@ -47,7 +47,8 @@ def _is_beside(plan: Plan, event: IterationStarted | IterationEnded) -> bool:
 def record_started(knowledge: Knowledge, event: IterationStarted, version: int) -> None:
     """Record an iteration's number and start; a rollback never frees the number."""
     add_start(knowledge.starts, event.number, version)
-    knowledge.begun += 1
+    knowledge.begun += event.session is None
+    knowledge.in_sessions += event.session is not None
     knowledge.iteration_max = max(knowledge.iteration_max, event.number)
     if event.work_tree is not None and knowledge.first_tree is None:
         knowledge.first_tree = event.work_tree

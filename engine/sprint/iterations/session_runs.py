@@ -119,13 +119,25 @@ def used_alone(usage: Usage, before: Sequence[AgentRan]) -> Usage:
 _GROWING = ("input_tokens", "output_tokens", "cache_read_tokens")
 
 
+def of_turn(session: AgentRan, before: Sequence[AgentRan]) -> AgentRan:
+    """Return a session's last turn: its figures that no earlier run contains."""
+    if not before:
+        return session
+    further = _further(session, before)
+    return replace(
+        session if further is None else further,
+        **(_NO_FIGURES if further is None else {}),
+        is_rest=False,
+    )
+
+
 def is_stated(run: AgentRan) -> bool:
     """Return whether a run's full usage was reported by the program that ran it.
 
     An interrupted run reports its input usage while it runs, but never its output usage.
     """
     usage = run.usage
-    if usage is None or run.found_in is not None:
+    if usage is None or run.found_in is not None or run.turn is not None:
         return False
     return usage.cost_usd is not None or "output_tokens" not in open_figures(usage)
 

@@ -45,12 +45,8 @@ class Spent(msgspec.Struct, array_like=True):
     def at_least(self) -> tuple[str, ...]:
         """Return the names of the figures that are lower bounds."""
         names = [*_COUNTED[:4], TOKENS, "cost_usd"]
-        return tuple(
-            name
-            for name in names
-            if (self.cut_short or self.missing.get(name))
-            and getattr(self, name) is not None
-        )
+        marked = [one for one in names if self.cut_short or self.missing.get(one)]
+        return tuple(one for one in marked if getattr(self, one) is not None)
 
     @property
     def without_cost(self) -> int:
@@ -206,7 +202,9 @@ class Knowledge(msgspec.Struct):
     starts: bytearray = msgspec.field(default_factory=bytearray)
     """The starts of all iterations; `newest_first` reads them."""
     begun: int = 0
-    """The number of iterations ever started, including discarded ones."""
+    """The number of iterations ever started by loops, including discarded ones."""
+    in_sessions: int = 0
+    """The number of iterations that are turns of agent sessions."""
     iteration_max: int = 0
     """The highest iteration number ever used, including imported numbers."""
     imported_at: int = 0
@@ -284,8 +282,8 @@ def record_spent(knowledge: Knowledge, event: f.AgentRan, version: int) -> None:
     """Add the usage of a run to the total."""
     knowledge.spent.add_run(event)
     loops = knowledge.loops
-    if event.found_in is not None:
-        # A run that was found later does not show how the last runs ended.
+    if event.found_in is not None or event.turn is not None:
+        # These do not show how the last runs of the loop ended.
         return
     _count_unchanged(knowledge.tracker, event)
     if event.status in NO_SUCCESS:

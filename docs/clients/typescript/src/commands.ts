@@ -83,6 +83,7 @@ export interface AgentRan {
   is_hung?: boolean;
   is_fallback?: boolean;
   changed_files?: boolean | null;
+  turn?: TurnFacts | null;
 }
 
 /** Record which of the selected iteration's files were copied, and where to. */
@@ -1172,6 +1173,7 @@ export interface StartTurn {
 export interface StartWrapped {
   type: "start-wrapped";
   before?: string | null;
+  session?: string | null;
 }
 
 /** A submitted request; omitted fields have default values. */
@@ -1226,6 +1228,15 @@ export interface Thresholds {
   loop_after?: number;
   measured_share?: number;
   target?: number | null;
+}
+
+/** How a turn of an agent session began, and what belonged to it. */
+export interface TurnFacts {
+  session: string;
+  command?: string | null;
+  how?: string | null;
+  subagents?: number;
+  compactions?: number;
 }
 
 /** Undo the latest effective change: a rollback, a decision, an edit or a block. */

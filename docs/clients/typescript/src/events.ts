@@ -43,6 +43,7 @@ export interface AgentRan {
   is_hung?: boolean;
   is_fallback?: boolean;
   changed_files?: boolean | null;
+  turn?: TurnFacts | null;
 }
 
 /** The files of the selected iteration were copied to their destination. */
@@ -426,6 +427,7 @@ export interface IterationStarted {
   before?: string | null;
   work_tree?: string | null;
   overlapping?: string[];
+  session?: string | null;
 }
 
 /** The maximum number of iterations was set. */
@@ -751,6 +753,8 @@ export interface Price {
 export interface PromptGiven {
   chars?: number | null;
   sha256?: string | null;
+  form?: string | null;
+  text?: string | null;
 }
 
 /** A recommendation was requested and given after an iteration. */
@@ -1092,9 +1096,19 @@ export interface TurnEnded {
   waits_for?: number;
   chars?: number | null;
   sha256?: string | null;
+  text?: string | null;
   transcript?: string | null;
   loop_iteration?: number | null;
   loop_max?: number | null;
+}
+
+/** How a turn of an agent session began, and what belonged to it. */
+export interface TurnFacts {
+  session: string;
+  command?: string | null;
+  how?: string | null;
+  subagents?: number;
+  compactions?: number;
 }
 
 /** The usage in an agent's run; an unknown figure is `None`. */

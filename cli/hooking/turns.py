@@ -1,0 +1,139 @@
+"""Settling of a session: its turns become iterations, which are measured if possible."""
+
+import os
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from sprintlog.engine.adapters.hooks.transcript_calls import READERS
+from sprintlog.engine.errors import RefusedError, SprintlogError
+from sprintlog.engine.judging.loop_rules import MeasureRules
+from sprintlog.engine.service import settle
+from sprintlog.engine.service.agent_sessions import reconcile
+from sprintlog.engine.service.agent_sessions.at_work import others_at_work, working
+from sprintlog.engine.service.port import Envelope
+from sprintlog.engine.service.reviews import decide_claim
+from sprintlog.engine.service.work_tree.capturer import Capturer, measure_by_rules, order_of
+from sprintlog.engine.sessions.turns import SessionTurn
+from sprintlog.engine.sprint.iterations.follow_up import loop_rules
+from sprintlog.engine.sprint.iterations.measurement import Measuring
+from sprintlog.engine.sprint.state.completion import refusal_of
+from sprintlog.engine.sprint.state.words import IN_PROGRESS
+from sprintlog.projections.workspace import Workspace
+
+from .. import settings
+from ..context import open_workspace
+from ..intake.transcript import read_transcript
+from ..iterations.loop_rules import measure_rules, measured_by_file
+
+PATIENCE_SECONDS = 3.0
+"""How long to wait until the agent has written its answer to the transcript."""
+DECISIONS = {**dict.fromkeys(("claude", "codex", "copilot"), "block"), "gemini": "deny"}
+"""The decision by which each agent continues its turn."""
+
+
+def settle_turn(stream: str) -> bytes:
+    """Bring a session's iterations up to date; return the answer to the agent, if any.
+
+    An iteration whose end is new is measured by the sprint's rules, or else as specified in
+    a trusted settings file. The answer makes an agent continue whose claim was refused.
+    """
+    with open_workspace() as workspace:
+        by_file = _rules_of_file(workspace)
+
+        def rules(sprint_id: str) -> MeasureRules | None:
+            return loop_rules(workspace.sprint(sprint_id)).measure or by_file
+
+        def commands(sprint_id: str) -> list[str]:
+            found = rules(sprint_id)
+            return [*found.runs, *found.builds] if found else []
+
+        named = os.environ.get("SPRINTLOG_SPRINT")
+        means = settle.Settling(_reader(workspace), commands=commands, named=named)
+        settled = settle.settle(workspace, stream, means)
+        if settled is None or not settled.is_new:
+            return b""
+        _measure(workspace, settled, rules(settled.sprint))
+        workspace.refresh(settled.sprint)
+        return _answer(workspace, settled, stream.partition("/")[2].partition("-")[0])
+
+
+def _rules_of_file(workspace: Workspace) -> MeasureRules | None:
+    """Return the measurement in the settings file; None if the file is not trusted."""
+    try:
+        return measure_rules(measured_by_file(), root=workspace.location.root)
+    except SprintlogError:
+        return None
+
+
+def _reader(
+    workspace: Workspace,
+) -> Callable[[str, SessionTurn], settle.TurnReading | None]:
+    """Return a function that reads the transcript of a turn, in the agent's own folder."""
+
+    def read(agent: str, turn: SessionTurn) -> settle.TurnReading | None:
+        if agent not in READERS:
+            return None
+        until = time.monotonic() + PATIENCE_SECONDS
+        wanted = turn.end.sha256 if turn.end else None
+        root = workspace.location.root
+        try:
+            file = reconcile.own_transcript(agent, turn.transcript, os.environ, root=root)
+            reconcile.check_readable(file)
+            while True:
+                found = read_transcript(file)
+                said = reconcile.digest_of_text(found.answer.text)
+                if wanted in (None, said) or time.monotonic() > until:
+                    return settle.TurnReading(found.answer, found.activity, found.ran()[0])
+                time.sleep(0.2)
+        except SprintlogError:
+            # `session reconcile` reports transcripts that cannot be read.
+            return None
+
+    return read
+
+
+class _TurnCapturer(Capturer):
+    """Measures a turn, unless an agent goes on to change files meanwhile."""
+
+    def add_to(self, command: Measuring) -> Measuring:
+        """Return the command with the measurement."""
+        found = super().add_to(command)
+        others = (x for x in others_at_work(self._workspace.location) if x.has_called)
+        if getattr(found, "altered", ()) and any(others):
+            raise RefusedError("an agent changed files while the iteration was measured")
+        return found
+
+
+def _measure(
+    workspace: Workspace, settled: settle.Settled, rules: MeasureRules | None
+) -> None:
+    """Measure an iteration, and decide on its claim."""
+    envelope: Envelope = {"actor": settle.ACTOR, "observed": True, "is_loop": True}
+    sprint_id, number = settled.sprint, settled.number
+    if rules is not None:
+        capturer = _TurnCapturer(
+            workspace,
+            order_of(rules, workspace.sprint(sprint_id)),
+            folder=workspace.location.root,
+            environment=os.environ,
+            pass_on=tuple(settings.setting("measure.environment") or ()),
+            sprint_id=sprint_id,
+            masks=True,
+        )
+        words = f"the measure of iteration {number}"
+        with working(workspace.location, words, now=workspace.now()):
+            measure_by_rules(workspace, sprint_id, number, capturer, envelope=envelope)
+    decide_claim(workspace, sprint_id, tell=lambda said: None, envelope=envelope)
+
+
+def _answer(workspace: Workspace, settled: settle.Settled, agent: str) -> bytes:
+    """Return the answer to an agent whose claim was refused, or nothing."""
+    plan = workspace.sprint(settled.sprint).plan
+    claim, why = plan.last.claim, refusal_of(plan)
+    is_refused = claim is not None and claim.iteration == settled.number and why
+    if not is_refused or plan.status != IN_PROGRESS or agent not in DECISIONS:
+        return b""
+    said = {"decision": DECISIONS[agent], "reason": f"the claim was refused: {why}"}
+    return msgspec.json.encode(said)

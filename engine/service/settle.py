@@ -1,0 +1,348 @@
+"""Iterations from the turns of agent sessions that no loop started.
+
+The events of a session are the facts. From them, the turns are computed, and each turn in
+which the agent used a tool, changed a file or committed is recorded once as an iteration of
+the work tree's sprint. Settling again records only what is missing, so a process that was
+killed is made up for at the next event. Turns within `run` and `wrap` are not settled: they
+belong to the iteration that encloses them.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from ..adapters.agents.outcome import Activity
+from ..adapters.git.untrusted import repository_state
+from ..adapters.processes.output import Output
+from ..adapters.replace import replace_file
+from ..errors import SprintlogError
+from ..sessions.names import key_of, session_of
+from ..sessions.turns import SessionTurn, turns_of
+from ..sprint.answers.verdict import Answer
+from ..sprint.events import AgentRan, GitState, IterationStarted, TurnFacts
+from ..sprint.iterations.loop import EndWrapped, StartWrapped
+from ..sprint.iterations.session_runs import CALLS_MAX, of_turn, runs_of
+from ..sprint.state.sprint import open_iteration
+from ..sprint.state.times import parse
+from . import wrap
+from .agent_sessions import at_work
+from .agent_sessions.known_sessions import event_of
+from .port import Decide, Envelope
+from .work_tree import start_files
+from .work_tree.snapshot import kept_files, report_left, with_snapshot
+from .workspace import ServiceWorkspace
+
+ACTOR = "runtime"
+EARLIER = 2
+"""The number of turns before the latest one that are settled if they were missed."""
+
+
+class TurnReading(NamedTuple):
+    """The contents of a session's transcript."""
+
+    answer: Answer
+    activity: Activity
+    ran: AgentRan
+    """All figures of the session so far."""
+
+
+class Settling(NamedTuple):
+    """What settling needs from outside."""
+
+    read: Callable[[str, SessionTurn], TurnReading | None]
+    """Reads the transcript of an agent's turn; None if there is none."""
+    tell: Callable[[str], None] = lambda problem: None
+    commands: Callable[[str], Sequence[str]] = lambda sprint_id: ()
+    """Returns the commands that measure a sprint's iterations, if any are trusted."""
+    named: str | None = None
+    """The name of the sprint, if it was specified."""
+
+
+class Settled(NamedTuple):
+    """The latest turn of a session, as recorded."""
+
+    sprint: str
+    number: int
+    is_new: bool
+    """Whether its end was recorded now."""
+
+
+class TurnStart(msgspec.Struct, frozen=True):
+    """The state of the work tree at the start of a turn."""
+
+    first: int
+    """The version of the turn's first event."""
+    before: str | None = None
+    """The snapshot of the files; None if they may have changed since."""
+    head: str | None = None
+
+
+def settle(
+    workspace: ServiceWorkspace, stream: str, means: Settling, *, is_over: bool = False
+) -> Settled | None:
+    """Record what is missing of a session's latest turns; return the latest iteration.
+
+    With `is_over`, the session's process is gone, and a running turn ended with it. Return
+    None if the latest turn is no iteration, at least so far.
+    """
+    with workspace.log.locks.hold(at_work.LOCK):
+        return _settle(workspace, stream, means, is_over=is_over)
+
+
+def _settle(
+    workspace: ServiceWorkspace, stream: str, means: Settling, *, is_over: bool
+) -> Settled | None:
+    recorded = [*workspace.log.read_stream(stream)]
+    turns = turns_of((one.version, one.at, event_of(one)) for one in recorded)
+    if not turns:
+        return None
+    *earlier, last = turns
+    if is_over and last.ended is None:
+        last.ended = recorded[-1].version
+    for turn in earlier[-EARLIER:]:
+        _Recorded(workspace, stream, turn, means, is_late=True).settle()
+    settled = _Recorded(workspace, stream, last, means, is_late=is_over).settle()
+    if last.ended is not None:
+        at_work.end(at_work.file_of(workspace.location, stream))
+    return settled
+
+
+class _Untouched:
+    """The files at the start of a turn, as long as nothing has changed since."""
+
+    def __init__(self, workspace: ServiceWorkspace, since: str) -> None:
+        self._workspace, self._since = workspace, since
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the agent may have changed a file already."""
+        since = _milliseconds(self._since)
+        return not start_files.is_untouched(self._workspace, since_ms=since)
+
+    def end(self) -> None:
+        """Do nothing: the agent does not wait."""
+
+
+class _Recorded:
+    """A turn, and its iteration in the log."""
+
+    def __init__(
+        self,
+        workspace: ServiceWorkspace,
+        stream: str,
+        turn: SessionTurn,
+        means: Settling,
+        *,
+        is_late: bool,
+    ) -> None:
+        self._workspace, self._stream = workspace, stream
+        self._turn, self._means = turn, means
+        self._is_late = is_late
+        """Whether the files may have changed since the turn ended."""
+        self._session = session_of(stream) or stream
+        self._key = key_of(stream, "turn", turn.first)
+        self._envelope: Envelope = {"actor": ACTOR, "observed": True, "is_loop": True}
+        self._envelope["correlation_id"] = stream[:128]
+
+    def settle(self) -> Settled | None:
+        """Record what is missing of the turn; return its iteration, or None."""
+        turn, begun = self._turn, wrap.begun(self._workspace, self._key)
+        end = key_of(self._stream, "turn-ended", turn.first, turn.ended)
+        if turn.ended is not None and (found := self._workspace.log.find_key(end)):
+            return Settled(*begun, is_new=False) if begun and found else None
+        sprint_id = begun[0] if begun else self._sprint()
+        start = self._start()
+        if begun is None and not turn.calls and turn.ended is None:
+            if start is None and not self._is_late:
+                self._prepare(sprint_id)
+            return None
+        if begun is None and not turn.calls and not self._has_changes(sprint_id, start):
+            # A question: its usage counts, but it is no iteration.
+            self._handle(sprint_id, lambda sprint, at: [self._ended(None, start).ran], end)
+            return None
+        number = begun[1] if begun else self._begin(sprint_id, start)
+        if turn.ended is None:
+            at_work.begin_iteration(
+                self._workspace.location, sprint_id, number, name=self._stream
+            )
+            return Settled(sprint_id, number, is_new=False)
+        self._end(sprint_id, number, start, end)
+        return Settled(sprint_id, number, is_new=True)
+
+    def _sprint(self) -> str:
+        """Return the tree's unfinished sprint; create a sprint if there is none."""
+        at, named = self._turn.began_at, self._means.named
+        return wrap.sprint_for(self._workspace, named, place=None, actor=ACTOR, at=at)
+
+    def _prepare(self, sprint_id: str) -> None:
+        """Save the files from before the turn."""
+        self._end_left_open(sprint_id)
+        files = wrap.files_before(
+            *(self._workspace, sprint_id, _Untouched(self._workspace, self._turn.began_at)),
+            measure="\n".join(self._means.commands(sprint_id)) or None,
+            keeps_files=True,
+            tell=lambda problem: None,
+            actor=ACTOR,
+        )
+        start = TurnStart(self._turn.first, files, self._head())
+        with suppress(OSError):
+            self._place.parent.mkdir(mode=0o700, exist_ok=True)
+            replace_file(self._place, msgspec.json.encode(start), mode=0o600)
+
+    def _end_left_open(self, sprint_id: str) -> None:
+        """End the iteration of another session whose process is gone."""
+        plan = self._workspace.sprint(sprint_id).plan
+        last = plan.last.iteration
+        if open_iteration(plan) is None or not isinstance(last, IterationStarted):
+            return
+        if (session := last.session) in (None, self._session):
+            return
+        numbers = {x.iteration for x in at_work.all_at_work(self._workspace.location)}
+        if last.number not in numbers:
+            _settle(self._workspace, f"session/{session}", self._means, is_over=True)
+
+    @property
+    def _place(self) -> Path:
+        """Return the file with the state of the work tree at the start of the turn."""
+        return at_work.file_of(self._workspace.location, self._stream).with_suffix(".turn")
+
+    def _start(self) -> TurnStart | None:
+        """Return the state at the start of the turn, if it was saved."""
+        try:
+            start = msgspec.json.decode(self._place.read_bytes(), type=TurnStart)
+        except (OSError, msgspec.DecodeError):
+            return None
+        return start if start.first == self._turn.first else None
+
+    def _head(self) -> str | None:
+        workspace = self._workspace
+        state = repository_state(workspace.location.root, workspace.environment)
+        return None if state is None else state.head
+
+    def _has_changes(self, sprint_id: str, start: TurnStart | None) -> bool:
+        """Return whether a turn without a tool call changed a file or committed."""
+        if start is None or self._is_late:
+            return False
+        files, head = start.before, start.head
+        is_same = files is None or start_files.equals(self._workspace, sprint_id, files)
+        return not is_same or head != self._head()
+
+    def _begin(self, sprint_id: str, start: TurnStart | None) -> int:
+        """Start the iteration and return its number."""
+        command = StartWrapped(start.before if start else None, self._session)
+        self._handle(sprint_id, command, self._key, at=self._turn.began_at)
+        begun = wrap.begun(self._workspace, self._key)
+        assert begun is not None
+        return begun[1]
+
+    def _handle(
+        self, sprint_id: str, decide: Decide, key: str, *, at: str | None = None
+    ) -> None:
+        envelope: Envelope = {**self._envelope, "at": at or self._turn.last_at, "key": key}
+        self._workspace.handle_with(sprint_id, decide, **envelope)
+
+    def _end(self, sprint_id: str, number: int, start: TurnStart | None, key: str) -> None:
+        """Record the end of the iteration, with its files unless they may have changed."""
+        workspace, tell = self._workspace, self._means.tell
+        ended = wrap.with_learnings_kept(
+            workspace, sprint_id, self._ended(number, start), **self._envelope
+        )
+        decide: Decide = ended
+        with ExitStack() as held:
+            if not self._is_late:
+                try:
+                    keeping = kept_files(workspace, sprint_id)
+                    taken, event_for = held.enter_context(keeping)
+                except (SprintlogError, OSError) as error:
+                    tell(f"the files of iteration {number} were not saved: {error}")
+                else:
+                    decide = with_snapshot(ended, event_for)
+                    report_left(taken, tell)
+            self._handle(sprint_id, decide, key)
+        with suppress(OSError):
+            self._place.unlink()
+
+    def _ended(self, number: int | None, start: TurnStart | None) -> EndWrapped:
+        """Return the command that records the end of the turn, with its figures."""
+        turn, agent = self._turn, self._session.partition("-")[0]
+        reading = self._means.read(agent, turn)
+        answer, activity = self._answer(reading), reading and reading.activity
+        output = Output()
+        output.feed(answer.text.encode(errors="surrogateescape"))
+        after = repository_state(self._workspace.location.root, self._workspace.environment)
+        before = start and start.head
+        wrapped = wrap.Wrapped(
+            command="",
+            exit_code=0,
+            duration_ms=_milliseconds(turn.last_at) - _milliseconds(turn.began_at),
+            output=output,
+            errors=Output(),
+            answer=answer,
+            activity=activity or Activity(agent=agent, tells_calls=True),
+            git_before=GitState(before) if before else None,
+            git_after=None if self._is_late else wrap.git_state(after),
+        )
+        ended = wrap.ended(
+            self._workspace, wrapped, number=number, ends=True, now=turn.last_at, since=0
+        )
+        facts = TurnFacts(
+            self._session,
+            turn.prompt.form if turn.prompt else None,
+            turn.how,
+            turn.subagents,
+            turn.compactions,
+        )
+        ran = replace(
+            ended.ran, turn=facts, exit_code=None, command=None, tool_calls=turn.calls
+        )
+        ran = replace(
+            ran,
+            agent=agent,
+            sessions=ran.sessions or (self._session.partition("-")[2],),
+            models=ran.models or tuple(filter(None, [turn.model])),
+        )
+        return replace(ended, ran=self._with_figures(ran, reading))
+
+    def _answer(self, reading: TurnReading | None) -> Answer:
+        """Return the answer of the turn, as the hook and the transcript report it."""
+        end, known = self._turn.end, reading and reading.answer
+        if end is None:
+            # The outcome is unknown, unless the transcript states it.
+            is_stopped = known is not None and known.is_stopped
+            return Answer("", is_stopped=is_stopped, is_cut=True)
+        text = end.text if end.text is not None else known.text if known else ""
+        if not end.failed:
+            return Answer(text)
+        is_stopped = end.error in (None, "aborted")
+        error = end.error or "the user stopped the agent"
+        refusal = known.refusal if known else None
+        return Answer(
+            text, (known and known.error) or error, is_stopped=is_stopped, refusal=refusal
+        )
+
+    def _with_figures(self, ran: AgentRan, reading: TurnReading | None) -> AgentRan:
+        """Return a run with the figures that no earlier run of the session contains."""
+        if reading is None:
+            return ran
+        events = self._workspace.repository.events
+        known = [x for name in self._workspace.sprints() for x in events(name, AgentRan)]
+        own = of_turn(reading.ran, runs_of(reading.ran, known))
+        return replace(
+            ran,
+            usage=own.usage,
+            tool_calls=own.tool_calls or ran.tool_calls,
+            calls=own.calls[:CALLS_MAX],
+            tools=own.tools[:CALLS_MAX],
+            settled=own.settled,
+            last_at=own.last_at,
+            unknown_lines=own.unknown_lines,
+            lines=own.lines,
+        )
+
+
+def _milliseconds(time: str) -> int:
+    return round(parse(time).timestamp() * 1000)
