@@ -21,16 +21,7 @@ def beat(cause: RecordedEvent) -> None:
 
     Nothing is recorded unless there is exactly one unfinished sprint.
     """
-    start, folder = settings.log_place(Path.cwd())
-    address = settings.log_address()
-    with (
-        suppress(SprintlogError),
-        Workspace.open(
-            start, folder=folder, address=address, safe=safe_list(), wait=WAIT
-        ) as workspace,
-    ):
-        workspace.stands_in, workspace.environment = Path.cwd(), os.environ
-        workspace.tell = lambda problem: None
+    with suppress(SprintlogError), opened() as workspace:
         sprint_id = workspace.choose(os.environ.get("SPRINTLOG_SPRINT"))
         workspace.handle(
             RecordHeartbeat(),
@@ -41,3 +32,15 @@ def beat(cause: RecordedEvent) -> None:
             causation_id=cause.id,
             observed=True,
         )
+
+
+def opened() -> Workspace:
+    """Open the log of the current folder; problems are not reported."""
+    start, folder = settings.log_place(Path.cwd())
+    address = settings.log_address()
+    workspace = Workspace.open(
+        start, folder=folder, address=address, safe=safe_list(), wait=WAIT
+    )
+    workspace.stands_in, workspace.environment = Path.cwd(), os.environ
+    workspace.tell = lambda problem: None
+    return workspace

@@ -1,7 +1,8 @@
 """The `sprintlog hook AGENT` command: record a hook's input without affecting the agent.
 
-It always exits with status 0 and prints nothing, because an agent reads the output of
-hooks, and stops if a hook fails. It imports neither click nor modules about sprints.
+It always exits with status 0 and prints nothing except the briefing at the start of a
+session, because an agent reads the output of hooks, and stops if a hook fails. Except for
+the briefing and heartbeats, it imports neither click nor modules about sprints.
 """
 
 import gc
@@ -19,6 +20,8 @@ _DROPPED_BYTES_MAX = 1024 * 1024 * 1024
 _PIECE = 1024 * 1024
 _SILENT_SECONDS = 2.0
 """The time to wait for more input; Codex stops hooks after 3 seconds."""
+BRIEFED = ("session-started", "context-compacted")
+"""The types of the events at which the agent receives a briefing."""
 _PROJECTS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR")
 """The variables in which agents store the folder in which the user started them."""
 
@@ -72,7 +75,13 @@ def _hook(agent: str) -> None:
         environment=os.environ,
         waits=not is_known,
     )
-    if hooked is None or hooked.event is None:
+    if hooked is None:
+        return
+    if (heard := hooked.heard).event is not None and heard.event.type in BRIEFED:
+        from .briefing import print_briefing
+
+        print_briefing(heard.stream, heard.event)
+    if hooked.event is None:
         return
     if hooked.settles:
         _settle_later(agent, hooked.heard.stream, hooked.location.folder, ends=hooked.ends)

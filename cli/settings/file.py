@@ -91,7 +91,7 @@ PROJECT_BYTES_MAX = 1024 * 1024
 _IN_PROJECT = "tool.sprintlog"
 _EARLY = {"record.off": (bool, "true or false"), "record.actor": (str, "text")}
 _EARLY |= {"log.folder": (str, "text"), "log.url": (str, "text")}
-_EARLY |= {"hooks.briefing": (int, "a number of lines")}
+_EARLY |= {"hooks.briefing": (int, "a number of lines or false")}
 _EARLY |= {"hooks.block-stop": (bool, "true or false")}
 """What recording commands ask for: checked here, without pydantic."""
 

@@ -16,10 +16,15 @@ from ..output import print_text
     "is_short",
     help="Print one line for a shell prompt; print nothing without a sprint.",
 )
+@typed.flag(
+    "--brief", "is_brief", help="Print the briefing that agents receive from their hooks."
+)
 @typed.flag("--watch", "is_watched", help="Update after each change, until Ctrl-C.")
 @typed.flag("-v", "--verbose", help="Show more than 15 lines.")
 @with_reading
-def command(is_short: bool, is_watched: bool, verbose: bool, reading: ReadOptions) -> None:
+def command(
+    is_short: bool, is_brief: bool, is_watched: bool, verbose: bool, reading: ReadOptions
+) -> None:
     """Show the activity of a sprint, or why it stopped, and how to continue.
 
     The first line contains this information. It is followed, in at most 15 lines, by the
@@ -38,10 +43,11 @@ def command(is_short: bool, is_watched: bool, verbose: bool, reading: ReadOption
     """
     if is_watched and (reading.as_json or reading.at is not None):
         raise click.UsageError("--watch cannot be combined with --json or --at")
-    if is_short:
+    if is_short or is_brief:
         if is_watched or reading.as_json:
-            raise click.UsageError("--short cannot be combined with --json or --watch")
-        print_text(*_short(reading))
+            said = "--short" if is_short else "--brief"
+            raise click.UsageError(f"{said} cannot be combined with --json or --watch")
+        print_text(*(_short(reading) if is_short else _brief(reading)))
         return
     # Imported here: shell prompts call `--short`, which must be fast.
     from .progress import print_status
@@ -69,3 +75,11 @@ def _short(reading: ReadOptions) -> list[str]:
     if plan.status != IN_PROGRESS:
         words.append(f"({plan.status})")
     return [" ".join(words)]
+
+
+def _brief(reading: ReadOptions) -> list[str]:
+    # Imported here: only `--brief` requires it.
+    from sprintlog.projections.text.briefing import briefing
+
+    with open_workspace() as workspace:
+        return briefing(workspace, reading.sprint(workspace))

@@ -19,6 +19,8 @@ from ..state.words import DEFERRALS, DEFERRED
 
 Key = tuple[str, str, str]
 END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = DEFERRALS
+LEARNED = "the agent learned "
+"""The start of a note that contains a learning."""
 _ANOTHER_STATE = (f.RolledBack, f.SprintCompiled)
 """Events that replace the entire state, including its pending returns."""
 _END_NOTHING = (f.ActivitySeen, f.IterationStarted, f.PhaseStarted)
@@ -103,7 +105,7 @@ def events_from_items(
 
     texts = [f"the agent's answer: {problem}" for problem in said.problems]
     texts += [
-        f"the agent learned ({one.type}): {one.content}"
+        f"{LEARNED}({one.type}): {one.content}"
         + (f" (where: {one.context})" if one.context else "")
         for one in said.learnings
     ]
