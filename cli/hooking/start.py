@@ -77,10 +77,10 @@ def _hook(agent: str) -> None:
     )
     if hooked is None:
         return
-    if (heard := hooked.heard).event is not None and heard.event.type in BRIEFED:
+    if hooked.heard.event is not None and hooked.heard.event.type in BRIEFED:
         from .briefing import print_briefing
 
-        print_briefing(heard.stream, heard.event)
+        print_briefing(hooked)
     if hooked.event is None:
         return
     if hooked.settles:

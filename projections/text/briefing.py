@@ -17,7 +17,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from ..markdown import visible
 from .outcome import LOOKED_AT_MAX
 from .phrases import milliseconds
-from .stops import status_answer
+from .stops import NEXT, status_answer
 from .summary_report import in_few_words
 
 LINES_MAX, LINE_CHARS_MAX = 30, 120
@@ -67,8 +67,10 @@ def _state(workspace: ServiceWorkspace, sprint: Sprint) -> Iterator[str]:
         f"{x} {n[words.COMPLETED]}/{sum(n.values())}" for x, n in levels if any(n.values())
     ]
     yield _joined(f"Sprint {sprint.id} ({found.status})", *done, by=", ")
-    if found.outcome:
-        sentence = mask(found.outcome.sentence)
+    # The commands that continue a loop are for a person.
+    sentence = found.outcome.sentence.partition(NEXT)[0] if found.outcome else "next: "
+    if not sentence.startswith("next: "):
+        sentence = mask(sentence)
         yield from wrap(sentence, LINE_CHARS_MAX, max_lines=3, placeholder=" …")
     if goal := document_fields.goal_said(plan.document):
         yield f"Goal ({completion.goal_standing(plan)}): {goal}"

@@ -126,6 +126,7 @@ def test_each_agent_receives_the_briefing_in_its_form(
     assert said.splitlines()[0] == done("status", "--brief").out.splitlines()[0]
     assert said.endswith(f"{MORE}\n")
     assert bool(hooked(agent, COMPACT)) is (agent == "claude")
+    assert bool(hooked(agent, START)) is (agent != "copilot")
     assert hooked(agent, {**COMPACT, "hook_event_name": "SessionEnd"}) == ""
 
 
