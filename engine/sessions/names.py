@@ -7,9 +7,11 @@ from ..masking import mask
 
 AGENTS = ("claude", "codex", "copilot", "cursor", "gemini", "opencode")
 """The agents whose hooks are supported."""
+FOLLOWED = ("antigravity", "droid")
+"""The other agents whose transcripts can be followed."""
 _STREAM = "session/"
 _PLAIN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}"
-_OURS = rf"session/(?:{'|'.join(AGENTS)})-{_PLAIN}"
+_OURS = rf"session/(?:{'|'.join((*AGENTS, *FOLLOWED))})-{_PLAIN}"
 KEY = r"session:[0-9a-f]{40}"
 """The pattern of session keys."""
 
@@ -45,8 +47,8 @@ def key_of(stream: str, tag: str, *parts: object) -> str:
 
 
 def taken_key(stream: str, likeness: str, number: int) -> str:
-    """Return the key of a call without an id, as read from a transcript or stream.
+    """Return the key of an event without an id, as read from a transcript or stream.
 
-    `number` counts the calls with this likeness in the session.
+    `number` counts the events with this likeness in the session.
     """
     return key_of(stream, "taken-call", likeness, number)

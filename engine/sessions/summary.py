@@ -1,7 +1,8 @@
-"""Pure summaries of sessions, and comparison of recorded calls with a transcript."""
+"""Pure summaries of sessions, and comparison of recorded events with a transcript."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -9,6 +10,13 @@ import msgspec
 from ...engine import hashes
 from . import events as f
 
+Dated = tuple[float, f.SessionEvent]
+"""An event and its time, in seconds since 1970."""
+_TOLD = (f.PromptGiven, f.TurnEnded, f.SessionStarted, f.SessionEnded)
+_FIRST = (None, "new", "startup")
+SAME_SECONDS, NEAR_SECONDS = 60.0, 10.0
+"""The maximum difference between the times of one event in a hook and in a transcript, if
+the texts are equal or different."""
 _Told = Callable[[f.ToolCalled], object]
 _Bare = Callable[[f.ToolCalled], bool]
 
@@ -178,16 +186,64 @@ class _Waiting:
         return [x for place, x in enumerate(self._known) if place not in self._taken]
 
 
-def likeness(agent: str, call: f.ToolCalled) -> str:
-    """Return the property used to match calls without shared ids; empty if ids match.
+def likeness(agent: str, event: f.SessionEvent) -> str:
+    """Return the property used to match events without shared ids; empty if ids match.
 
-    Some agents' hooks provide no call id, and the Codex stream uses different ids.
+    Some agents' hooks provide no call id, and the Codex stream uses different ids. Other
+    events than calls have no ids.
     """
+    if not isinstance(event, f.ToolCalled):
+        is_told = isinstance(event, _TOLD) and getattr(event, "how", None) in _FIRST
+        return event.type if is_told else ""
     if is_named_by_likeness(agent):
-        return call.input_sha256 or ""
+        return event.input_sha256 or ""
     if agent == "codex":
-        return hashes.sha256(repr(_work(call)).encode("utf-8", "replace")).hexdigest()
+        return hashes.sha256(repr(_work(event)).encode("utf-8", "replace")).hexdigest()
     return ""
+
+
+def lacking(known: Iterable[Dated], kept: Iterable[Dated]) -> list[f.SessionEvent]:
+    """Return the events of a transcript, other than calls, that have not been recorded.
+
+    A recorded event matches one of the same type at nearly the same time; if their texts
+    are equal, the times may differ more. A session has one start.
+    """
+    left, rest = list(known), list(kept)
+    if any(isinstance(event, f.SessionStarted) for _, event in left):
+        rest = [one for one in rest if not isinstance(one[1], f.SessionStarted)]
+    left, rest = _unmatched(left, rest, _said, SAME_SECONDS)
+    _, rest = _unmatched(left, rest, type, NEAR_SECONDS)
+    return [event for _, event in rest]
+
+
+def _unmatched(
+    known: list[Dated],
+    kept: list[Dated],
+    told: Callable[[f.SessionEvent], object],
+    seconds: float,
+) -> tuple[list[Dated], list[Dated]]:
+    """Match events in order of time; return the remaining ones of both sides."""
+    waiting: dict[object, deque[Dated]] = defaultdict(deque)
+    passed, further = list[Dated](), list[Dated]()
+    for one in sorted(known, key=_time):
+        waiting[told(one[1])].append(one)
+    for at, event in kept:
+        queue = waiting[told(event)]
+        while queue and queue[0][0] < at - seconds:
+            passed.append(queue.popleft())
+        if queue and queue[0][0] <= at + seconds:
+            queue.popleft()
+        else:
+            further.append((at, event))
+    return [*passed, *chain.from_iterable(waiting.values())], further
+
+
+def _said(event: f.SessionEvent) -> object:
+    return event.type, getattr(event, "sha256", None)
+
+
+def _time(one: Dated) -> float:
+    return one[0]
 
 
 def is_named_by_likeness(agent: str) -> bool:

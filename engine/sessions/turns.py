@@ -78,7 +78,7 @@ class _Turns:
                 if event.form != f.TASK_NOTIFICATION or self._open() is None:
                     self._close(version)
                     self._begin(version, at, event)
-            case f.ToolCalled() if event.found_in is None:
+            case f.ToolCalled() if event.found_in is None or self._contains(at):
                 turn = self._open() or self._continued(at) or self._begin(version, at)
                 turn.calls += 1
                 turn.commands += event.command is not None or not event.files
@@ -100,6 +100,10 @@ class _Turns:
                 pass
         if self.found:
             self.found[-1].transcript = self._transcript
+
+    def _contains(self, at: str) -> bool:
+        """Return whether a call from a transcript belongs to the open turn."""
+        return (turn := self._open()) is not None and at >= turn.began_at
 
     def _continued(self, at: str) -> SessionTurn | None:
         """Reopen the latest turn if its answer came before a time; return it, or None."""

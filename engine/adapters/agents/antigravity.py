@@ -1,10 +1,12 @@
 """Antigravity CLI: `agy -p --output-format stream-json` prints a line for each event.
 
 With `json`, it prints only the object from the stream's last line. Its exit status is 0
-even if it fails; the field `status` states the outcome.
+even if it fails; the field `status` states the outcome. The format of transcripts is known
+from descriptions by third parties.
 """
 
 import re
+from collections import deque
 
 from sprintlog.usage import Usage
 
@@ -17,6 +19,8 @@ _EVENTS = ("init", "step_update", "result")
 _SUCCESS = ("SUCCESS", "OK")
 _STATUS = re.compile(r"\(code (\d{3})\)")
 """The HTTP status in an error message."""
+_REQUEST = re.compile(r"(?s)<USER_REQUEST>\s*(.*?)\s*</USER_REQUEST>")
+"""The user's words in a prompt, which also contains settings."""
 
 
 def read(message: v.Data) -> out.Items | None:
@@ -87,3 +91,44 @@ def _usage(
 def _milliseconds(of: v.Data) -> int | None:
     seconds = v.amount(of.get("duration_seconds"))
     return None if seconds is None else round(seconds * 1000)
+
+
+class Transcript:
+    """Reads the lines of a transcript, which name neither the session nor the calls.
+
+    Each result of a tool is a separate step, in the order of the calls.
+    """
+
+    def __init__(self) -> None:
+        self._open = deque[str]()
+
+    def __call__(self, message: v.Data) -> out.Items | None:
+        """Return the items in a line; None if it is not a step."""
+        kind, index = v.text(message.get("type")), v.count(message.get("step_index"))
+        at, said = v.word(message, "created_at"), v.text(message.get("content"))
+        if not kind or index is None:
+            return None
+        if kind == "USER_INPUT":
+            found = _REQUEST.search(said)
+            return (out.Prompted(found[1] if found else said, at),) if said else ()
+        if kind != "PLANNER_RESPONSE":
+            is_result = message.get("source") == "MODEL" and self._open
+            ok = message.get("status") != "ERROR"
+            return (out.Returned(self._open.popleft(), ok, at=at),) if is_result else ()
+        items: list[out.Item] = [out.Said(said)] if said else []
+        calls = v.objects(message.get("tool_calls"))
+        for number, call in enumerate(calls):
+            key, tool = f"{index}.{number}", v.text(call.get("name"))
+            given = {k: _unquoted(x) for k, x in v.inner(call, "args").items()}
+            given["command"] = given.pop("CommandLine", None)
+            items.append(v.called(key, tool, given, at=at))
+            if path := v.text(given.get("TargetFile")):
+                items.append(out.FileChanged(key, path, "changed"))
+            self._open.append(key)
+        return (*items, out.AgentEnded()) if said and not calls else tuple(items)
+
+
+def _unquoted(value: object) -> object:
+    """Return an argument, which some versions write as JSON in a string."""
+    said = v.text(value)
+    return v.text(v.parse(said.encode())) or said if said.startswith('"') else value

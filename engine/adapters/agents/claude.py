@@ -181,7 +181,9 @@ def _user(message: v.Data) -> out.Items:
     if isinstance(content, str):
         if _subagent(message) is None and content.startswith(_INTERRUPTED):
             return (out.STOPPED_BY_USER,)
-        is_prompt = _subagent(message) is None and bool(content.strip())
+        # The program itself writes the others, such as the feedback of hooks.
+        is_users = message.get("isMeta") is not True and _subagent(message) is None
+        is_prompt = is_users and bool(content.strip())
         return (out.Prompted(v.text(content), at),) if is_prompt else ()
     items: list[out.Item] = []
     for block in v.objects(content):

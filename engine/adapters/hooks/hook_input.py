@@ -92,7 +92,7 @@ class HookHeard(msgspec.Struct, frozen=True):
     """The type of events whose count belongs to the key, if nothing else distinguishes
     the event from an identical one before the session was resumed."""
     likeness: str = ""
-    """The property that identifies a call in a transcript or stream if it has no id."""
+    """The property that identifies the event in a transcript or stream if it has no id."""
     said_ms: int | None = None
     """The time according to the agent, in milliseconds since 1970."""
 
@@ -203,15 +203,18 @@ def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
     stream = session_stream(agent, session)
     if moment == PASSED:
         return HookHeard(stream, None)
-    event = _event(moment, message, agent, place)
+    event = event_in(moment, message, agent, place)
     parts, counts = _told_apart(event, message)
-    like = likeness(agent, event) if isinstance(event, events.ToolCalled) else ""
+    like = likeness(agent, event)
     said = _milliseconds(message.get("timestamp"))
     said = said if said is not None and said < _NO_TIME_MS else None
     return HookHeard(stream, event, key_of(stream, event.type, *parts), counts, like, said)
 
 
-def _event(moment: str, message: Data, agent: str, place: HookPlace) -> events.SessionEvent:
+def event_in(
+    moment: str, message: Data, agent: str, place: HookPlace
+) -> events.SessionEvent:
+    """Return the event in a hook message in the common format."""
     transcript = text(message.get("transcript_path"))
     transcript = place.shown(transcript) if transcript else ""
     if moment in (CALLED, FAILED):

@@ -1,7 +1,7 @@
-"""Tool calls read from an agent's transcript or output stream.
+"""Session events read from an agent's transcript, and tool calls in its output stream.
 
-Each call is converted as if a hook had reported it, so that it can be compared with calls
-recorded by hooks.
+Each event is converted as if a hook had reported it, so that it can be compared with the
+events recorded by hooks.
 """
 
 import re
@@ -11,15 +11,18 @@ from collections.abc import Iterable
 import msgspec
 from msgspec.structs import replace
 
-from ...sessions.events import FILES_MAX, ToolCalled, TouchedFile
+from ...sessions.events import FILES_MAX, SessionEvent, ToolCalled, TouchedFile
 from ...sessions.names import session_stream
-from ..agents import claude, codex, copilot, gemini
+from ..agents import antigravity, claude, codex, copilot, droid, gemini, items
 from ..agents.items import Called, FileChanged, Fork, Item, Returned, Session
-from ..agents.values import mapping, parse, stated
+from ..agents.values import Data, inner, mapping, parse, stated, text
 from .hook_calls import HookPlace, call_in
+from .hook_input import ENDED, PROMPTED, STARTED, TURN, TURN_FAILED, event_in
 
 CALLS_MAX = 100_000
 """The maximum number of calls compared per session."""
+_TIMES = ("timestamp", "created_at", "startTime")
+"""The fields that contain a line's time."""
 _WORDS_CHARS_MAX = 64 * 1024
 READERS = {
     "claude": claude.read,
@@ -28,6 +31,7 @@ READERS = {
     "gemini": gemini.read_session,
 }
 """The agents whose transcripts can be compared with their hooks."""
+_LINES = {**READERS, "droid": droid.read_session}
 AGENTS = ("claude", "codex", "copilot", "gemini", "opencode")
 """The agents whose streams identify calls in the same way as their hooks or transcripts."""
 SESSIONS_MAX = 100
@@ -40,6 +44,14 @@ class KeptCall(msgspec.Struct):
     call: ToolCalled
     at: str | None = None
     """The time at which the call ended, or else started, according to the agent."""
+
+
+class KeptMoment(msgspec.Struct, frozen=True):
+    """The start or end of a session or turn in a transcript."""
+
+    event: SessionEvent
+    at: str | None
+    """The time according to the agent."""
 
 
 class CallCollector:
@@ -106,17 +118,24 @@ def _inner(command: str | None) -> str | None:
 
 
 class TranscriptCalls:
-    """Collects a session's calls from the lines of its transcript."""
+    """Collects a session's events from the lines of its transcript."""
 
-    def __init__(self, agent: str, stream: str, place: HookPlace) -> None:
+    def __init__(self, agent: str, stream: str, place: HookPlace, file: str = "") -> None:
         self._agent = agent
         self._stream = stream
+        self._place = place
         self._told = CallCollector(agent, place, found_in="transcript")
         self._is_own = False
+        self._about: Data = {"transcript_path": file}
+        self._said: str | None = None
         self.is_own = False
         """Whether the first session named in the transcript is the requested one."""
         self.sessions: dict[str, None] = {}
         """The sessions named in the transcript, in order."""
+        self.events: list[KeptCall | KeptMoment] = []
+        """The events in the source's order, except for the end of the last turn."""
+        self.last: KeptMoment | None = None
+        """The end of the last turn, unless the turn continues."""
 
     @property
     def calls(self) -> dict[str, KeptCall]:
@@ -125,16 +144,84 @@ class TranscriptCalls:
 
     def take(self, lines: Iterable[bytes]) -> None:
         """Process the lines of a file; ignore truncated and unknown lines."""
-        self._is_own, fork = False, Fork()
+        read = _LINES.get(self._agent) or antigravity.Transcript()
+        # Antigravity's lines name no session.
+        self._is_own, fork = self._agent not in _LINES, Fork()
         for line in lines:
             message = mapping(parse(line))
-            for item in fork.own(message, READERS[self._agent](message) or ()):
+            times = map(text, map(message.get, _TIMES))
+            at = next(filter(None, times), None)
+            found = read(message) or ()
+            if self._is_own and not self.events and found:
+                self._tell(STARTED, at)
+            for item in fork.own(message, found):
                 if isinstance(item, Session) and item.id:
                     self._is_own = session_stream(self._agent, item.id) == self._stream
                     self.is_own = self._is_own if not self.sessions else self.is_own
                     self.sessions[item.id[:80]] = None
+                    if self._is_own and not self.events:
+                        said = {"model": item.model, "version": item.version}
+                        self._tell(STARTED, at, **said)
                 elif self._is_own:
+                    known = len(self.calls)
                     self._told.take(item)
+                    if isinstance(item, Called) and len(self.calls) > known:
+                        self.events.append(self.calls[str(item.key)])
+                    self._turn(item, at)
+            if self._is_own and message.get("type") == "session.shutdown":
+                self._close()
+                reason = mapping(message.get("data")).get("shutdownType")
+                self._tell(ENDED, at, reason=reason)
+
+    def _turn(self, item: Item, at: str | None) -> None:
+        """Process an item that can begin, continue or end a turn."""
+        match item:
+            case items.Prompted():
+                self._close()
+                self._said = None
+                self._tell(PROMPTED, item.at or at, prompt=item.text)
+            case items.Said():
+                before = self._said if item.goes_on and self._said else ""
+                self._said = before + item.text
+                if self._agent == "copilot":
+                    self.last = self._moment(TURN, at, last_assistant_message=self._said)
+            case Called(by=None):
+                self.last = None
+            case items.AgentEnded(failed=True):
+                error = None if item.is_stopped else item.error
+                self.last = self._moment(TURN_FAILED, at, error=error)
+            case items.AgentEnded() if self._agent != "copilot":
+                said = item.text or self._said
+                self.last = self._moment(TURN, at, last_assistant_message=said)
+
+    def _close(self) -> None:
+        self.events += [self.last] if self.last is not None else []
+        self.last = None
+
+    def _tell(self, moment: str, at: str | None, **said: object) -> None:
+        self.events.append(self._moment(moment, at, **said))
+
+    def _moment(self, moment: str, at: str | None, **said: object) -> KeptMoment:
+        message = {**self._about, **said}
+        return KeptMoment(event_in(moment, message, self._agent, self._place), at)
+
+
+def session_in(agent: str, lines: Iterable[bytes]) -> tuple[str, str]:
+    """Return the session and the working directory named in a transcript's first lines.
+
+    Gemini CLI names the SHA-256 of its directory instead. Unknown values are empty.
+    """
+    session = folder = ""
+    for message in map(mapping, map(parse, lines)):
+        for item in _LINES[agent](message) or ():
+            session = session or (item.id if isinstance(item, Session) else "")
+        data = inner(message, "data")
+        about = (message, inner(message, "payload"), inner(data, "context"))
+        named = (text(one.get("cwd")) for one in about)
+        folder = folder or next(filter(None, named), "") or text(message.get("projectHash"))
+        if session and folder:
+            break
+    return session, folder
 
 
 class StreamCalls:

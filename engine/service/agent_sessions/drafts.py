@@ -13,12 +13,13 @@ from ...log.port import EventStore, Expect, Expected
 from ...masking import mask
 from ...sessions.events import BY_TAG, SessionEvent
 from ...sessions.names import KEY, is_session_stream, key_of, taken_key
+from ...sessions.summary import NEAR_SECONDS
 
 SESSION_EVENTS_MAX = 100_000
 """The maximum number of events in a session; of later events, only the end is recorded."""
 DRAFT_BYTES_MAX = 256 * 1024
-TAKEN_MS = 2_000
-"""The maximum difference between the end times of a call in a hook and in a transcript."""
+TAKEN_MS = {"tool-called": 2_000}
+"""The maximum difference between an event's times in hooks and transcripts, by type."""
 _TRIES = 50
 _MOMENT_CHARS = 40
 _NAME = r"[ -~]{1,128}"
@@ -40,9 +41,9 @@ class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
     correlation: str = ""
     """The correlation id; defaults to the session's stream."""
     likeness: str = ""
-    """The key by which the call is matched with calls recorded from another source."""
+    """The property by which the event is matched with those from another source."""
     said_at: str = ""
-    """The end time of the call by the agent's clock; empty if it is unknown."""
+    """The time of the event by the agent's clock; empty if it is unknown."""
 
 
 class DamagedDraftError(ValueError):
@@ -110,7 +111,7 @@ def append(
 ) -> Appended | None:
     """Append a session event once, even if it is reported several times.
 
-    Return None if the session has reached its limit, or if the call was already recorded
+    Return None if the session has reached its limit, or if the event was already recorded
     from a transcript or stream. Raise `ConflictError` if a possibly identical event was
     recorded in the meantime.
     """
@@ -148,15 +149,16 @@ def append_at_last(log: EventStore, draft: Draft) -> Appended | None:
 
 
 def _was_taken(log: EventStore, draft: Draft) -> bool:
-    """Return whether a call was recorded from another source before its hook reported it.
+    """Return whether an event was recorded from another source before its hook reported it.
 
-    Both sources state the same end time for the call, which is from the agent's clock.
+    Both sources state nearly the same time, which for a call is from the agent's clock.
     """
+    apart = TAKEN_MS.get(draft.type, NEAR_SECONDS * 1000)
     for number in range(SESSION_EVENTS_MAX):
         found = log.find_key(taken_key(draft.stream, draft.likeness, number))
         if not found:
             return False
-        if _apart_ms(found[0].at, draft.said_at or draft.at) <= TAKEN_MS:
+        if _apart_ms(found[0].at, draft.said_at or draft.at) <= apart:
             return True
     return False
 

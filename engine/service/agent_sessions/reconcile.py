@@ -1,6 +1,6 @@
-"""Reconciliation: recording calls that hooks did not report, from a transcript or stream.
+"""Reconciliation: recording what hooks did not report, from a transcript or stream.
 
-These calls are recorded under the keys that hooks would use, so each call is recorded once.
+These events are recorded under the keys that hooks would use, so each is recorded once.
 A transcript that the user did not name is read only if it is in the agent's own folder.
 """
 
@@ -10,24 +10,28 @@ import os
 import stat
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 from ...adapters.agents.output import LINE_BYTES_MAX
 from ...adapters.folders import pieces_of
-from ...adapters.hooks.transcript_calls import KeptCall
+from ...adapters.hooks.transcript_calls import KeptCall, KeptMoment
 from ...errors import ConflictError, InvalidInputError, NotFoundError
 from ...log.port import EventStore, Expect, Expected
-from ...sessions.events import ToolCalled
+from ...sessions.events import SessionEvent, ToolCalled
 from ...sessions.names import key_of, session_of, taken_key
-from ...sessions.summary import compare, is_named_by_likeness, likeness
+from ...sessions.summary import Dated, compare, is_named_by_likeness, lacking, likeness
 from ...sprint.state.times import normalise, parse
 from .drafts import append, draft_of
 from .known_sessions import event_of
 
-FOLDERS = {agent: f".{agent}" for agent in ("claude", "codex", "copilot", "gemini")}
+FOLDERS = {
+    **{agent: f".{agent}" for agent in ("claude", "codex", "copilot", "gemini")},
+    "antigravity": ".gemini",
+    "droid": ".factory",
+}
 """The name of each agent's folder in the user's home."""
 NAMED_BY = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
 """The environment variables that specify another folder for an agent."""
@@ -125,7 +129,7 @@ def lines_of(file: Path) -> Iterator[bytes]:
 def take_calls(
     log: EventStore,
     stream: str,
-    kept: list[KeptCall],
+    kept: Sequence[KeptCall | KeptMoment],
     *,
     is_over: bool,
     now: str,
@@ -133,33 +137,43 @@ def take_calls(
     work: str = "",
     seconds: float = math.inf,
 ) -> Taken:
-    """Record the calls that only a transcript or stream contains, each once.
+    """Record the events that only a transcript or stream contains, each once.
 
     An unfinished call is recorded only if the session `is_over`, because otherwise its hook
     may still report it. A stream covers a single `run`, so only that run's recorded calls
-    are compared. The calls are assigned to `work`, by default the session's work. Recording
-    stops after `seconds`. If the session was redacted, only later calls are compared.
+    are compared. The events are assigned to `work`, by default the session's work.
+    Recording stops after `seconds`. If the session was redacted, only later events are
+    compared.
     """
     until = time.monotonic() + seconds
-    ends = {id(one.call): _moment(one.at, now) for one in kept}
+    dated = [(_moment(one.at, now), one) for one in kept]
+    ends = {id(_event(one)): at for at, one in dated}
     recorded = 0
     for tried in range(_TRIES):
         known = _Known(log, stream, run, work)
-        compared = [one.call for one in kept if known.is_told(ends[id(one.call)])]
-        found = compare(known.calls, compared)
-        due = [call for call in found.missing if is_over or not call.is_unfinished]
+        told = [(at, one) for at, one in dated if known.is_told(at)]
+        calls = [one.call for _, one in told if isinstance(one, KeptCall)]
+        found = compare(known.calls, calls)
+        due: list[SessionEvent] = [
+            x for x in found.missing if is_over or not x.is_unfinished
+        ]
+        moments = [(at, one.event) for at, one in told if isinstance(one, KeptMoment)]
+        due += lacking(known.moments, [(_seconds(at), one) for at, one in moments])
+        due.sort(key=lambda event: _seconds(ends[id(event)]))
         begun = itertools.takewhile(lambda _: time.monotonic() <= until, due)
         try:
-            for call in begun:
-                recorded += known.append(call, ends[id(call)])
+            for event in begun:
+                recorded += known.append(event, ends[id(event)])
         except ConflictError:
             # A hook recorded an event in the meantime, perhaps for one of these calls.
             if tried == _TRIES - 1:
                 raise
         else:
             break
-    left = len(found.missing) - known.done
-    return Taken(found.seen, found.taken + known.done, left, found.only_hooks, recorded)
+    left = len(found.missing) - known.calls_done
+    return Taken(
+        found.seen, found.taken + known.calls_done, left, found.only_hooks, recorded
+    )
 
 
 class _Known:
@@ -172,10 +186,11 @@ class _Known:
         self._work = run.work if run else work
         self._version = 0
         self._likes = Counter[str]()
+        self.moments: list[Dated] = []
         self._erased = ""
         """The time of the latest erased event."""
         self.calls: list[ToolCalled] = []
-        self.done = 0
+        self.calls_done = 0
         """The number of calls appended here, or by others in the meantime."""
         for recorded in log.read_stream(stream):
             self._version = recorded.version
@@ -184,12 +199,12 @@ class _Known:
             if recorded.salt is None:
                 self._erased = max(self._erased or recorded.at, recorded.at, key=parse)
             if isinstance(event, ToolCalled):
-                if event.found_in is not None and self._has_no_id(event):
-                    self._likes[likeness(self._agent, event)] += 1
                 if run is None or (
                     recorded.position > run.since and recorded.correlation_id == run.work
                 ):
                     self.calls.append(event)
+            elif event is not None:
+                self.moments.append((_seconds(recorded.at), event))
 
     def is_told(self, at: str) -> bool:
         """Return whether a call at this time can be compared with the recorded calls.
@@ -198,27 +213,35 @@ class _Known:
         """
         return not self._erased or parse(at) > parse(self._erased)
 
-    def append(self, call: ToolCalled, at: str) -> bool:
-        """Record a call; return whether it is new. Raise `ConflictError` on a conflict."""
-        like = likeness(self._agent, call)
+    def append(self, event: SessionEvent, at: str) -> bool:
+        """Record an event; return whether it is new, or raise `ConflictError`."""
+        like = likeness(self._agent, event)
         expect: Expected = Expect.ANY
-        key = key_of(self._stream, ToolCalled.type, call.call)
-        if self._has_no_id(call):
-            key = taken_key(self._stream, like, self._likes[like])
+        call = event.call if isinstance(event, ToolCalled) else None
+        key = key_of(self._stream, ToolCalled.type, call)
+        if call is None or is_named_by_likeness(self._agent):
+            # A hook would report this event without an id.
+            while self._log.find_key(
+                key := taken_key(self._stream, like, self._likes[like])
+            ):
+                self._likes[like] += 1
             expect = self._version
-            self._likes[like] += 1
         draft = draft_of(
-            self._stream, call, key=key, counts="", at=at, correlation=self._work
+            self._stream, event, key=key, counts="", at=at, correlation=self._work
         )
         appended = append(self._log, draft, expect=expect)
-        self.done += 1
+        self.calls_done += isinstance(event, ToolCalled)
         is_new = appended is not None and not appended.duplicate
         self._version += is_new
         return is_new
 
-    def _has_no_id(self, call: ToolCalled) -> bool:
-        """Return whether a hook would report this call without its id."""
-        return call.call is None or is_named_by_likeness(self._agent)
+
+def _event(kept: KeptCall | KeptMoment) -> SessionEvent:
+    return kept.call if isinstance(kept, KeptCall) else kept.event
+
+
+def _seconds(at: str) -> float:
+    return parse(at).timestamp()
 
 
 def _moment(said: str | None, now: str) -> str:
