@@ -7,13 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from sprintlog.engine.judging.loop_rules import (
-    ON_REGRESSION,
-    ON_TAMPER,
-    ROLLBACKS_MAX,
-    LoopChange,
-    MeasureRules,
-)
+from sprintlog.engine.judging import loop_rules
 from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
 from .. import settings, typed
@@ -82,13 +76,13 @@ def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
         ),
         typed.choice_option(
             "--on-regression",
-            of=ON_REGRESSION,
+            of=loop_rules.ON_REGRESSION,
             setting=key("on-regression"),
             help="The reaction to a regression; rollback implies --snapshot. [stop]",
         ),
         typed.choice_option(
             "--on-tamper",
-            of=ON_TAMPER,
+            of=loop_rules.ON_TAMPER,
             setting=key("on-tamper"),
             help="The reaction to a change of existing tests or of the measure; rollback "
             "implies --snapshot. [warn]",
@@ -96,7 +90,7 @@ def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
         typed.number_option(
             "--rollbacks-max",
             least=0,
-            help=f"Maximum number of automatic rollbacks. [{ROLLBACKS_MAX}]",
+            help=f"Maximum number of automatic rollbacks. [{loop_rules.ROLLBACKS_MAX}]",
         ),
         typed.option(
             "--select/--no-select",
@@ -148,7 +142,9 @@ def measured_by_file() -> JudgingOptions:
     return JudgingOptions(**found, measure_seconds=settings.setting("measure.timeout"))
 
 
-def measure_rules(judged: JudgingOptions, *, root: Path | None) -> MeasureRules | None:
+def measure_rules(
+    judged: JudgingOptions, *, root: Path | None
+) -> loop_rules.MeasureRules | None:
     """Return the measurement rules with paths relative to the root, or None without rules.
 
     With `--measure-build`, the exit status of each command counts as the status of a build.
@@ -157,7 +153,7 @@ def measure_rules(judged: JudgingOptions, *, root: Path | None) -> MeasureRules 
         return None
     commands = judged.commands if judged.measure_builds else ()
     seconds = judged.measure_seconds
-    return MeasureRules(
+    return loop_rules.MeasureRules(
         judged.commands,
         (*commands, *judged.builds),
         tuple(_from_root(report, root, is_report=True) for report in judged.reports),
@@ -166,12 +162,14 @@ def measure_rules(judged: JudgingOptions, *, root: Path | None) -> MeasureRules 
     )
 
 
-def change_of(judged: JudgingOptions, measure: MeasureRules | None) -> ChangeRules | None:
+def change_of(
+    judged: JudgingOptions, measure: loop_rules.MeasureRules | None
+) -> ChangeRules | None:
     """Return the command that records the options as rules, or None without any options.
 
     If only exit statuses are measured, missing metrics and equal scores are ignored.
     """
-    change = LoopChange(
+    change = loop_rules.LoopChange(
         measure,
         False if judged.measures_not else None,
         judged.keeps_files,
@@ -182,7 +180,7 @@ def change_of(judged: JudgingOptions, measure: MeasureRules | None) -> ChangeRul
         review=judged.review,
         on_tamper=judged.on_tamper,
     )
-    if change == LoopChange():
+    if change == loop_rules.LoopChange():
         return None
     limits: dict[str, float | None] = {}
     if measure is not None and not (measure.reports or measure.sources):

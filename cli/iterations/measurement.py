@@ -12,10 +12,7 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.judging.events import MeasurementChanged
 from sprintlog.engine.service.port import Envelope
 from sprintlog.engine.service.streams.evaluation import evaluate
-from sprintlog.engine.service.work_tree.instruments import (
-    save_instruments,
-    with_instruments,
-)
+from sprintlog.engine.service.work_tree import instruments
 from sprintlog.engine.sprint.iterations import decisions, measurement
 from sprintlog.engine.sprint.iterations.described import DescribeIteration
 from sprintlog.projections.state_files.refresh import Refreshed
@@ -23,28 +20,18 @@ from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Workspace
 
 from .. import context, typed
-from ..context import with_recording
 from ..output import print_text, warn
 from ..record import Keep, Options, Recording, answer, arguments_of, record, recording
-from .options import (
-    Capturing,
-    read_metrics,
-    read_params,
-    with_capturing,
-    with_metrics,
-    with_params,
-    with_score,
-    with_writing,
-)
+from . import options
 
 
 @typed.command()
 @typed.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
-@with_params
+@options.with_params
 @typed.option("--note", metavar="TEXT", help="Add a note.")
 @typed.list_option("--tag", "tags", metavar="WORD", help="Add a tag.")
 @typed.list_option("--untag", "tags_removed", metavar="WORD", help="Remove a tag.")
-@with_recording
+@context.with_recording
 def describe(
     number: int | None,
     params: tuple[str, ...],
@@ -62,14 +49,16 @@ def describe(
 
     sprintlog iteration describe --param model=small --param seed=7
     """
-    command = DescribeIteration(number, read_params(params), note, tags, tags_removed)
+    command = DescribeIteration(
+        number, options.read_params(params), note, tags, tags_removed
+    )
     record("iteration describe", given, command)
 
 
 @typed.command()
 @typed.argument("number", metavar="N", type=click.IntRange(0))
 @typed.option("--reason", metavar="TEXT", required=True, help="The reason for retraction.")
-@with_recording
+@context.with_recording
 def retract(number: int, reason: str, **given: Any) -> None:
     """Retract a wrong measurement: it no longer affects any judgement.
 
@@ -86,7 +75,7 @@ def retract(number: int, reason: str, **given: Any) -> None:
 @typed.command()
 @typed.argument("number", metavar="N", type=click.IntRange(1))
 @typed.option("--reason", metavar="TEXT", required=True, help="Why it is correct.")
-@with_recording
+@context.with_recording
 def accept(number: int, reason: str, **given: Any) -> None:
     """Accept an iteration's changes to existing tests or to the measure.
 
@@ -124,17 +113,17 @@ def tell_written(written: Iterable[Refreshed]) -> None:
 @typed.flag(
     "--by-rules", help="Measure the iteration that `next` prints, by the stored rules."
 )
-@with_metrics
-@with_capturing
-@with_score
-@with_writing
+@options.with_metrics
+@options.with_capturing
+@options.with_score
+@options.with_writing
 @context.with_recording
 def measure(
     number: int | None,
     by_rules: bool,
     given_metrics: tuple[str, ...],
     metrics_file: Path | None,
-    capturing: Capturing,
+    capturing: options.Capturing,
     score: float | None,
     is_written: bool,
     **given: Any,
@@ -155,7 +144,7 @@ def measure(
 
         measure_due(Options(given))
         return
-    metrics = read_metrics(given_metrics, metrics_file)
+    metrics = options.read_metrics(given_metrics, metrics_file)
     arguments = measurement.MeasureIteration(metrics, number, score)
     typed = ("number", "metrics", "score")
     record_measured(
@@ -174,9 +163,9 @@ def measure(
 @typed.option(
     "--loop-id", metavar="ID", help="The loop's name, like ralph-001. [the sprint's id]"
 )
-@with_metrics
-@with_capturing
-@with_writing
+@options.with_metrics
+@options.with_capturing
+@options.with_writing
 @context.with_recording
 def baseline(
     number: int | None,
@@ -184,7 +173,7 @@ def baseline(
     loop_id: str | None,
     given_metrics: tuple[str, ...],
     metrics_file: Path | None,
-    capturing: Capturing,
+    capturing: options.Capturing,
     is_written: bool,
     **given: Any,
 ) -> None:
@@ -203,7 +192,7 @@ def baseline(
         return
     if reason is not None:
         raise click.UsageError("--reason requires --from")
-    metrics = read_metrics(given_metrics, metrics_file)
+    metrics = options.read_metrics(given_metrics, metrics_file)
     arguments, typed = measurement.CaptureBaseline(metrics, loop_id), ("metrics", "loop_id")
     record_measured(
         "iteration baseline", given, arguments, typed, capturing, is_written=is_written
@@ -221,14 +210,16 @@ def _record_failure(run: Recording, command: measurement.FailMeasurement) -> Non
         run.refresh()
 
 
-def _changed(run: Recording, capturing: Capturing) -> MeasurementChanged | None:
+def _changed(run: Recording, capturing: options.Capturing) -> MeasurementChanged | None:
     """Return how the tests and the measure differ from the accepted ones, or None."""
     if run.options.expect is not None:
         # Saving the files would change the version.
         return None
     known: Envelope = {**run.envelope(), "key": None, "key_digest": None}
     commands = (*capturing.runs, *capturing.builds)
-    changed = save_instruments(run.workspace, run.sprint_id, commands, envelope=known)
+    changed = instruments.save_instruments(
+        run.workspace, run.sprint_id, commands, envelope=known
+    )
     if changed is not None:
         warn(f"the tests or the measure changed: {changed.words}")
     return changed
@@ -239,7 +230,7 @@ def record_measured(
     given: dict[str, Any],
     command: measurement.Measuring,
     fields: tuple[str, ...],
-    capturing: Capturing,
+    capturing: options.Capturing,
     *,
     is_written: bool,
     keeping: AbstractContextManager[Keep | None] | None = None,
@@ -248,24 +239,24 @@ def record_measured(
 
     A snapshot is taken after all commands have run, so it includes the reports they wrote.
     """
-    options = Options(given)
-    command = options.masked_command(command)
+    common = Options(given)
+    command = common.masked_command(command)
     arguments = arguments_of(command, fields)
     # An idempotency key includes the options, so repeating the command runs nothing.
     typed = {**arguments, **capturing._asdict()} if capturing else arguments
-    with recording(name, options) as run:
+    with recording(name, common) as run:
         workspace, sprint_id = run.workspace, run.sprint_id
-        is_new = not (options.key and workspace.log.find_key(options.key))
+        is_new = not (common.key and workspace.log.find_key(common.key))
         changed = _changed(run, capturing) if is_new else None
         if capturing and is_new:
             # Refuse an invalid measurement before anything is run.
             metrics = command.metrics or {"build_status": "success"}
             likely = replace(command, metrics=metrics)
-            workspace.preview(likely, sprint_id=sprint_id, at=options.at)
+            workspace.preview(likely, sprint_id=sprint_id, at=common.at)
             from .capture import capturer
 
             captures = capturer(
-                workspace, capturing, sprint_id=sprint_id, masks=options.masks
+                workspace, capturing, sprint_id=sprint_id, masks=common.masks
             )
             try:
                 command = captures.add_to(command)
@@ -277,18 +268,18 @@ def record_measured(
             for said in captures.notes:
                 warn(said)
         with keeping or nullcontext() as keep:
-            decide = with_instruments(command, changed)
+            decide = instruments.with_instruments(command, changed)
             decide = decide if keep is None else keep(decide)
             outcome = run.handle_with(decide, typed)
             try:
-                answer(outcome, as_json=options.as_json)
+                answer(outcome, as_json=common.as_json)
                 judged = evaluate(workspace.log, outcome.sprint)
-                if not options.as_json and judged.last is not None:
+                if not common.as_json and judged.last is not None:
                     print_text(judged.recommendation().message)
             finally:
                 run.refresh()
         if is_written:
             last = judged.last
             written = write_files(workspace, sprint_id, [] if last is None else [last])
-            if not options.as_json:
+            if not common.as_json:
                 tell_written(written)

@@ -1,7 +1,5 @@
 """The parts of the rules: weights, limits, metrics, and a loop's automatic actions."""
 
-from typing import Any
-
 import msgspec
 from msgspec import structs
 
@@ -81,21 +79,13 @@ class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
 
         Automatic rollbacks require the files of iterations, which are therefore saved.
         """
-        keeps = self.keeps_files
-        if keeps is None and ROLLBACK in (self.on_regression, self.on_tamper):
-            keeps = True
-        named = (
-            *("on_regression", "rollbacks_max", "selects", "until", "review"),
-            "on_tamper",
-        )
-        said: dict[str, Any] = {name: getattr(self, name) for name in named}
-        said |= {"keeps_files": keeps, "measure": self.measure}
-        changed = structs.replace(
-            loop, **{name: value for name, value in said.items() if value is not None}
-        )
-        measure = None if self.measures is False else changed.measure
-        until, review = changed.until or None, changed.review or None
-        return structs.replace(changed, measure=measure, until=until, review=review)
+        said = {n: x for n, x in structs.asdict(self).items() if x is not None}
+        said |= {n: said[n] or None for n in ("until", "review") if n in said}
+        if ROLLBACK in (self.on_regression, self.on_tamper):
+            said.setdefault("keeps_files", True)
+        if not said.pop("measures", True):
+            said["measure"] = None
+        return structs.replace(loop, **said)
 
 
 class Weights(msgspec.Struct, frozen=True, omit_defaults=True):
