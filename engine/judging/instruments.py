@@ -14,17 +14,9 @@ from configparser import ConfigParser, Error
 from functools import partial
 from typing import Any
 
+from . import suite_code
 from .parts import ChangedInstrument
-from .test_files import (
-    ASSERTION,
-    GLOBAL_HOOK,
-    HOOK,
-    ONLY,
-    SKIP,
-    CodeBlock,
-    blocks,
-    has_tests,
-)
+from .suite_code import ASSERTION, GLOBAL_HOOK, HOOK, ONLY, SKIP, CodeBlock
 
 TEXT_MAX = 2 * 1024 * 1024
 """The size in bytes of all changed files above which the rest is compared as a whole."""
@@ -60,6 +52,7 @@ _CHECKER = re.compile(
 )
 """Words of commands that read the named files and do not run them."""
 _ASSIGNED = re.compile(r"\w+=")
+Blocks = list[CodeBlock]
 
 
 def scripts_in(commands: Iterable[str]) -> frozenset[str]:
@@ -82,14 +75,14 @@ def scripts_in(commands: Iterable[str]) -> frozenset[str]:
 
 def words_in(commands: Iterable[str]) -> frozenset[str]:
     """Return the words of measuring commands, such as the names of targets."""
-    return frozenset(re.findall(r"[\w:.-]+", "\n".join(commands)))
+    return frozenset(re.findall(r"[\w:./-]+", "\n".join(commands)))
 
 
 def is_instrument(path: str, scripts: Collection[str] = ()) -> bool:
     """Return whether a file decides on measurements."""
     if _WHOLE.fullmatch(path) or _SNAPSHOT.fullmatch(path) or path in scripts:
         return True
-    return _read_by(path) is not None or has_tests(path)
+    return _read_by(path) is not None or suite_code.has_tests(path)
 
 
 def compare(
@@ -101,17 +94,19 @@ def compare(
     measuring commands.
     """
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    old: list[CodeBlock] = []
-    new: list[CodeBlock] = []
+    old, new = Blocks(), Blocks()
     room = TEXT_MAX
     names: dict[str, frozenset[str]] = {}
     for path in sorted(accepted.keys() | current.keys()):
         before, after = accepted.get(path), current.get(path)
         if before == after:
             continue
-        pair = [(x or b"").decode(errors="replace") for x in (before, after)]
-        room -= sum(map(len, pair))
+        contents = [before or b"", after or b""]
+        room -= sum(map(len, contents))
         is_large = room < 0
+        pair = suite_code.texts_of("" if is_large else path, contents)
+        if before is not None and after is not None and pair[0] == pair[1]:
+            continue
         if _SNAPSHOT.fullmatch(path) and not is_large:
             old += _lines_of(path, pair[0])
             new += _lines_of(path, pair[1])
@@ -119,14 +114,14 @@ def compare(
         elif (reader := _read_by(path)) is not None and not is_large:
             a, b = (reader(text, words) for text in pair)
             counts[path]["keys"] = sum(a.get(n) != b.get(n) for n in a.keys() | b.keys())
-        elif has_tests(path) and not _WHOLE.fullmatch(path) and not is_large:
-            old += blocks(path, pair[0], is_run=path in words)
-            new += blocks(path, pair[1], is_run=path in words)
+        elif suite_code.has_tests(path) and not _WHOLE.fullmatch(path) and not is_large:
+            old += suite_code.blocks(path, pair[0], is_run=path in words)
+            new += suite_code.blocks(path, pair[1], is_run=path in words)
             if before is not None:
                 names[path] = frozenset(re.findall(r"\w+", pair[0]))
         elif before is not None or _WHOLE.fullmatch(path):
-            a_lines, b_lines = (Counter(text.splitlines()) for text in pair)
-            counts[path]["lines"] = max(_more(a_lines, b_lines), _more(b_lines, a_lines), 1)
+            was, now = (Counter(text.splitlines()) for text in pair)
+            counts[path]["lines"] = max((was - now).total(), (now - was).total(), 1)
     _count_blocks(*_unmatched(old, new), names, counts)
     return [ChangedInstrument(path, **+one) for path, one in sorted(counts.items()) if +one]
 
@@ -137,13 +132,7 @@ def _lines_of(path: str, text: str) -> Iterator[CodeBlock]:
     return (CodeBlock(path, (line,), (line,), is_definition=True) for line in lines)
 
 
-def _more(one: Counter[str], other: Counter[str]) -> int:
-    return (one - other).total()
-
-
-def _unmatched(
-    old: list[CodeBlock], new: list[CodeBlock]
-) -> tuple[list[CodeBlock], list[CodeBlock]]:
+def _unmatched(old: Blocks, new: Blocks) -> tuple[Blocks, Blocks]:
     """Return the blocks without an equal one on the other side, preferably in its file."""
     for of_file in (True, False):
         keys = [[(x.path if of_file else "", x.key) for x in side] for side in (old, new)]
@@ -161,8 +150,8 @@ def _taken(left: Counter[Any], key: object) -> bool:
 
 
 def _count_blocks(
-    old: list[CodeBlock],
-    new: list[CodeBlock],
+    old: Blocks,
+    new: Blocks,
     names: Mapping[str, frozenset[str]],
     counts: Mapping[str, Counter[str]],
 ) -> None:
@@ -201,7 +190,7 @@ def _count_blocks(
         ):
             parts[one.path][1].update(one.lines)
     for path, (gone, added) in parts.items():
-        counts[path]["lines"] += max(_more(gone, added), _more(added, gone))
+        counts[path]["lines"] += max((gone - added).total(), (added - gone).total())
         _count_lines(counts[path], gone, added)
 
 

@@ -1,10 +1,10 @@
 """The files that decide on measurements: saved, and compared with the accepted ones."""
 
 from collections.abc import Callable, Iterable
-from hashlib import sha256
 
 from msgspec.structs import replace
 
+from ... import hashes
 from ...adapters.snapshots.entries import TreeEntry
 from ...adapters.snapshots.listing import matcher
 from ...adapters.snapshots.store import Store
@@ -44,7 +44,7 @@ def save_instruments(
     compared: set[str] = set()
 
     def is_wanted(path: str) -> bool:
-        is_own = own is not None and own.fullmatch(path) is not None
+        is_own = bool(own and own.fullmatch(path))
         return is_own or path in compared or is_instrument(path, scripts)
 
     known = workspace.sprint(sprint_id).knowledge
@@ -104,10 +104,11 @@ def _compared(
 ) -> MeasurementChanged | None:
     """Return the differences between two snapshots of instruments, or None."""
     old, new = store.read(accepted.snapshot).files, store.read(now).files
-    differ = sorted(p for p in old.keys() | new.keys() if _of(old, p) != _of(new, p))
+    oids = [{path: entry.oid for path, entry in side.items()} for side in (old, new)]
+    differ = {path for path, _ in oids[0].items() ^ oids[1].items()}
     with store.blobs() as blob:
         before, after = (
-            {path: _text(side[path], blob) for path in differ if path in side}
+            {path: _text(entry, blob) for path, entry in side.items() if path in differ}
             for side in (old, new)
         )
     found = compare(before, after, words)
@@ -115,12 +116,8 @@ def _compared(
         return None
     lines = "".join(f"{shown(path)} {entry.oid}\n" for path, entry in sorted(new.items()))
     files = tuple(replace(one, path=shown(one.path)) for one in found[:NAMED_MAX])
-    digest = sha256(lines.encode()).hexdigest()
+    digest = hashes.sha256(lines.encode()).hexdigest()
     return MeasurementChanged(0, accepted.iteration, digest, files, len(found))
-
-
-def _of(files: dict[str, TreeEntry], path: str) -> tuple[str, bool] | None:
-    return (files[path].oid, files[path].is_link) if path in files else None
 
 
 def _text(entry: TreeEntry, blob: Callable[[str], bytes]) -> bytes:

@@ -129,6 +129,9 @@ CLEAN = {
         "    LIMIT = 3\n\n    def twice(x):\n        return 2 * x\n\n    def test_adds",
     ),
     "pytest: a comment and a blank line": edited(P, "# of both", "# of two numbers\n"),
+    "pytest: another format": {
+        P: PYTEST.replace("add(1, two)", "(add(\n        1, two,))").replace("    ", "   ")
+    },
     "jest: a test added": edited(
         J,
         "  it('adds'",
@@ -170,26 +173,28 @@ CLEAN = {
         "      end\n\n"
         "      it 'adds'",
     ),
-    "snapshots: lines added": {},
 }
 
 
 TAMPERED: dict[str, tuple[Files, dict[str, int]]] = {
-    "pytest: a test removed": (
-        {P: PYTEST.partition("    class")[0]}, {"removed": 1},
-    ),
+    "pytest: a test removed": ({P: PYTEST.partition("    class")[0]}, {"removed": 1}),
     "pytest: an assertion removed": (
         edited(P, "        assert add(0, 0) == 0\n", ""), {"changed": 1, "assertions": 1},
     ),
     "pytest: an expected value changed": (edited(P, "== 3", "== 4"), {"changed": 1}),
+    "pytest: a case added": (
+        edited(P, "    def test_adds", "    @cases(1)\n    def test_adds"), {"changed": 1},
+    ),
+    "pytest: only sometimes": (
+        edited(P, "== 3\n        assert", "== 3\n        if two:\n            assert"),
+        {"changed": 1},
+    ),
     "pytest: a skip mark": (
         edited(P, "def test_adds", "@pytest.mark.skip\n    def test_adds"),
         {"changed": 1, "skips": 1},
     ),
     "pytest: a mark for the module": (
-        edited(P, "@pytest.fixture",
-            "pytestmark = pytest.mark.skip\n\n"
-            "    @pytest.fixture"),
+        edited(P, "@pytest.fixture", "pytestmark = pytest.mark.skip\n    @pytest.fixture"),
         {"skips": 1, "lines": 1},
     ),
     "pytest: a group that is not collected": (
@@ -210,17 +215,14 @@ TAMPERED: dict[str, tuple[Files, dict[str, int]]] = {
     "pytest: never reached": (
         edited(P, "class TestMore:\n        def", "if False:\n        def"), {"changed": 1},
     ),
-    "pytest: in a text": (edited(P, "    def test_adds",
-        '    """\n'
-        '    def test_adds'), {"lines": 1}),
+    "pytest: in a text": (
+        edited(P, "    def test_adds", '    """\n    def test_adds'), {"lines": 1},
+    ),
     "pytest: replaced by a second test": (
         {P: PYTEST + "\n    def test_adds():\n        pass\n"}, {"changed": 1},
     ),
     "pytest: the unit replaced": (
-        edited(P, "@pytest.fixture",
-            "def add(a, b):\n"
-            "        return 3\n\n"
-            "    @pytest.fixture"),
+        edited(P, "@pytest.fix", "def add(a, b):\n        return 3\n\n    @pytest.fix"),
         {"lines": 2},
     ),
     "pytest: the unit patched": (
@@ -238,10 +240,7 @@ TAMPERED: dict[str, tuple[Files, dict[str, int]]] = {
         {"lines": 3},
     ),
     "jest: a test removed": (
-        edited(J,
-            "      it('adds', () => {\n"
-            "        expect(add(1, 2)).toBe(3);\n"
-            "      });\n", ""),
+        {J: "".join(JEST.splitlines(True)[:3] + JEST.splitlines(True)[6:])},
         {"removed": 1},
     ),
     "jest: skipped": (edited(J, "it('adds'", "it.skip('adds'"), {"changed": 1, "skips": 1}),
@@ -252,9 +251,8 @@ TAMPERED: dict[str, tuple[Files, dict[str, int]]] = {
         edited(J, "describe('add'", "describe.skip('add'"), {"changed": 2, "skips": 2},
     ),
     "jest: only a new test": (
-        edited(J, "  it('adds'",
-            "  it.only('x', () => {});\n\n"
-            "      it('adds'"), {"skips": 1},
+        edited(J, "  it('adds'", "  it.only('x', () => {});\n\n      it('adds'"),
+        {"skips": 1},
     ),
     "jest: in a comment": (
         {J: JEST.replace("      it.each",
@@ -267,9 +265,8 @@ TAMPERED: dict[str, tuple[Files, dict[str, int]]] = {
         edited(G, "    if Add", "    t.Skip()\n        if Add"), {"changed": 1, "skips": 1},
     ),
     "go: not built": (
-        edited(G, "package app",
-            "//go:build never\n\n"
-            "    package app"), {"lines": 1, "skips": 1},
+        edited(G, "package app", "//go:build never\n    package app"),
+        {"lines": 1, "skips": 1},
     ),
     "go: no failure": (
         edited(G, 't.Fatal("no")', 't.Log("no")'), {"changed": 1, "assertions": 1},
@@ -290,8 +287,7 @@ TAMPERED: dict[str, tuple[Files, dict[str, int]]] = {
     ),
     "rspec: pending": (edited(B, "it 'adds'", "xit 'adds'"), {"changed": 1, "skips": 1}),
     "rspec: an expectation removed": (
-        edited(B,
-            "        expect(App.add(1, 2)).to eq(3)\n", ""),
+        edited(B, "        expect(App.add(1, 2)).to eq(3)\n", ""),
         {"changed": 1, "assertions": 1},
     ),
 }  # fmt: skip
@@ -312,6 +308,9 @@ MAKE = "PYTEST = pytest\n\ntest: unit\n\nunit:\n\t$(PYTEST)\n\nrelease:\n\techo\
 SETTINGS: dict[str, tuple[Files, Files, Counts]] = {
     "conftest.py created": (
         {}, {"conftest.py": "x = 1\n"}, {"conftest.py": {"lines": 1}},
+    ),
+    "conftest.py in another format": (
+        {"conftest.py": "x = ['a',1]\n"}, {"conftest.py": 'x = [\n    "a", 1,\n]\n'}, {},
     ),
     "conftest.py changed": (
         {"conftest.py": "x = 1\n"},
@@ -390,9 +389,11 @@ SETTINGS: dict[str, tuple[Files, Files, Counts]] = {
         {".claude/settings.json": '{"model": "y"}'},
         {".claude/settings.json": {"keys": 1}},
     ),
-
     "a measuring script": (
         {"m.sh": "pytest\n"}, {"m.sh": "echo 9/9\n"}, {"m.sh": {"lines": 1}},
+    ),
+    "the interpreter of a script": (
+        {"m.py": "#!/bin/python\n"}, {"m.py": "#!/bin/echo\n"}, {"m.py": {"lines": 1}},
     ),
     "a measuring script created": ({}, {"m.sh": "pytest\n"}, {}),
 }  # fmt: skip

@@ -13,8 +13,9 @@ from sprintlog.engine.judging.instruments import (
     scripts_in,
     words_in,
 )
+from sprintlog.engine.judging.suite_code import texts_of
 
-from .tampering import ALL, CLEAN, SETTINGS, TAMPERED, B, Counts, Files, J, P
+from .tampering import ALL, CLEAN, SETTINGS, TAMPERED, B, Counts, Files, H, J, P
 
 
 def bytes_of(files: Files) -> dict[str, bytes]:
@@ -35,7 +36,7 @@ def changes(before: Files, after: Files, words: frozenset[str] = frozenset()) ->
 def test_additions_renames_and_moves_are_clean(after: Files) -> None:
     """Tests may be added, renamed and moved, and code around them may grow."""
     before = {path: text for path, text in ALL.items() if path in after}
-    if not before and after:
+    if not before:
         suffix = next(iter(after)).rpartition(".")[2]
         before = {path: text for path, text in ALL.items() if path.endswith(f".{suffix}")}
     assert changes(before, after) == {}
@@ -52,11 +53,7 @@ def test_weaker_tests_are_counted(after: Files, counts: dict[str, int]) -> None:
 def test_a_removed_file_counts_its_tests(path: str) -> None:
     """The tests of a removed file are removed tests."""
     found = changes({path: ALL[path]}, {})
-    assert (
-        found[path]["removed"]
-        == ALL[path].count("assert" if path != B else "it ") - (path == P)
-        or found[path]["removed"] >= 1
-    )
+    assert found[path]["removed"] == {P: 2, J: 2, B: 2}.get(path, 1)
 
 
 @pytest.mark.parametrize(("before", "after", "counts"), SETTINGS.values(), ids=SETTINGS)
@@ -116,6 +113,75 @@ def test_a_hostile_text_takes_no_time(line: str) -> None:
     """A long text of any repeated part is compared in linear time."""
     text = line * (400_000 // len(line))
     assert changes({J: text}, {J: text + "x"}) is not None
+
+
+INDENTED = "".join(" " * depth + "if 1:\n" for depth in range(99)) + " " * 99
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["-" * 99_990 + "1", "a" + ".b" * 40_000, "(" * 99_990, INDENTED + "a;" * 40_000],
+)
+def test_a_hostile_text_in_python(text: str) -> None:
+    """A text that Python cannot compile, or that would grow, is compared as it is."""
+    assert texts_of(P, [text.encode()]) == [text]
+
+
+def test_a_text_with_a_warning_is_compiled() -> None:
+    """Invalid escape sequences are neither reported nor a reason to compare formats."""
+    assert changes({P: "'\\d'\n"}, {P: '"\\d"\n'}) == {}
+
+
+TEXT, IN_TEXT = '"""Text.\n\n>>> f()\n1\n', "def test_a():\n    assert f() == 1\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "counts"),
+    [
+        (TEXT + '"""\n' + IN_TEXT, TEXT + IN_TEXT + '"""\n', {"removed": 1, "lines": 1}),
+        (IN_TEXT, f'"""a\\"""\n{IN_TEXT}"""  # """\n', {"removed": 1, "lines": 1}),
+        (TEXT + '"""\n', TEXT.replace("1", "2") + '"""\n', {"lines": 1}),
+        (
+            IN_TEXT,
+            "# coding: utf-7\n#+AAo-pytestmark = skip\n" + IN_TEXT,
+            {"skips": 1, "lines": 1},
+        ),
+    ],
+    ids=["end of a text", "quotation marks in a text", "doctest", "encoding"],
+)
+def test_python_is_parsed(before: str, after: str, counts: dict[str, int]) -> None:
+    """Neither quotation marks nor an encoding hides a change of tests in Python."""
+    assert changes({P: before}, {P: after}) == {P: counts}
+
+
+def test_a_test_that_is_moved_and_changed() -> None:
+    """A changed test that was moved to another file is not a removed one."""
+    after = {"tests/test_other.py": ALL[P].replace("== 3", "== 4")}
+    assert changes({P: ALL[P]}, after) == {P: {"changed": 1}}
+
+
+AS_TEST = "    /**\n         * @test\n         */\n    "
+
+
+def test_annotations_in_comments() -> None:
+    """The annotation of a test in a comment is a part of the test."""
+    before = {
+        H: ALL[H].replace("    public function testA", AS_TEST + "    public function a")
+    }
+    assert changes(before, {H: before[H].replace("@test", "")})[H]["removed"] == 1
+
+
+def test_invalid_bytes_matter() -> None:
+    """Files that differ only in bytes that are not UTF-8 are different."""
+    (found,) = compare({"m.sh": b"\xe8"}, {"m.sh": b"\xe9"})
+    assert found.lines == 1
+
+
+def test_a_script_of_tests_with_an_unusual_name() -> None:
+    """The tests of a file that the measure runs are recognized by its path."""
+    words = words_in(["python tests/checks.py"])
+    after = {"tests/checks.py": ALL[P].replace("test_adds", "test_sums")}
+    assert changes({"tests/checks.py": ALL[P]}, after, words) == {}
 
 
 def test_a_main_function_of_go_tests_is_not_a_test() -> None:

@@ -1,12 +1,15 @@
 """Test files: their tests and other parts, found by indentation and line patterns.
 
-No file is parsed, because a hostile file may not be valid. A block is a line with the more
-indented lines below it and its closing line. The patterns cover pytest, unittest, Jest,
-Vitest, Mocha, Go, Cargo, JUnit, PHPUnit, RSpec and Minitest together.
+A block is a line with the more indented lines below it and its closing line. The patterns
+cover pytest, unittest, Jest, Vitest, Mocha, Go, Cargo, JUnit, PHPUnit, RSpec and Minitest
+together. No file needs to be valid.
 """
 
+import ast
 import re
+import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 _RUN = re.compile(
@@ -39,7 +42,7 @@ _DEFINITION = re.compile(
 )
 _CLEAN = re.compile(
     r"(?:from|import|package|use|using|extern|require|namespace) |require\b|<\?php"
-    r"|(?:const|let|var) .*\brequire\(|[ru]?(\"\"\"|''').*\1$"
+    r"|(?:const|let|var) .*\brequire\(|[ru]?(\"\"\"|''')[^\\]*\1$"
 )
 """Imports, and texts of a single line."""
 SKIP = re.compile(
@@ -65,10 +68,12 @@ _PREFIX = re.compile(r"@\w|#!?\[|\*\s*@\w")
 """Decorators, attributes, and annotations in comments, which belong to the next line."""
 _CLOSING = re.compile(r"[\])}{,;]*|end")
 _OPENING = ("{", "(", "[", ":", "->", "=>", " do", ",")
-_COMMENT = re.compile(r"^[ \t]*/\*", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(/\*.*?)\*/", re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 _CHARS_MAX, _DEPTH_MAX = 500, 50
 """The number of characters of a line, and of nested groups, that are examined."""
+_PARSED_MAX = 100_000
+"""The size above which a file in Python is compared in its own format."""
 
 
 class CodeBlock(NamedTuple):
@@ -86,6 +91,34 @@ class CodeBlock(NamedTuple):
 def has_tests(path: str) -> bool:
     """Return whether a file contains tests or code for tests."""
     return (_RUN.fullmatch(path) or _SUPPORT.fullmatch(path)) is not None
+
+
+def texts_of(path: str, contents: list[bytes]) -> list[str]:
+    """Return versions of a file as texts, those of tests in Python in one format.
+
+    The format has no comments, and each string is on one line. Scripts keep their comments,
+    which may name an interpreter or dependencies. Invalid files are returned unchanged.
+    """
+    texts = [content.decode(errors="surrogateescape") for content in contents]
+    is_of_tests = path == "conftest.py" or (path.endswith(".py") and has_tests(path))
+    if not is_of_tests or max(map(len, contents)) > _PARSED_MAX:
+        return texts
+    invalid = (SyntaxError, ValueError, RecursionError, MemoryError)
+    with suppress(*invalid), warnings.catch_warnings():
+        # The compiler warns about invalid escape sequences, for example.
+        warnings.simplefilter("ignore")
+        made = [_unparsed(content) for content in contents]
+        return texts if max(map(len, made)) > _PARSED_MAX else made
+    return texts
+
+
+def _unparsed(content: bytes) -> str:
+    # Only bytes are decoded as Python does, by the encoding that a comment may declare.
+    tree = ast.parse(content)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = repr(node.value)
+    return ast.unparse(tree)
 
 
 def blocks(path: str, text: str, *, is_run: bool) -> Iterator[CodeBlock]:
@@ -108,19 +141,13 @@ def blocks(path: str, text: str, *, is_run: bool) -> Iterator[CodeBlock]:
 
 def _without_comments(text: str) -> str:
     """Return a text without block comments, except annotations for test runners."""
-    parts, at = [], 0
-    for begin in _COMMENT.finditer(text):
-        if begin.start() >= at and (end := text.find("*/", begin.end())) > 0:
-            comment = text[begin.start() : end].split("\n")
-            parts += [text[at : begin.start()], *filter(_is_annotation, comment)]
-            at = end + 2
-        elif begin.start() >= at:
-            break
-    return "\n".join([*parts, text[at:]])
+    closed, sign, rest = text.rpartition("*/")
 
+    def annotations(comment: re.Match[str]) -> str:
+        lines = comment[1].splitlines()
+        return "".join(f"{line}\n" for line in lines if _PREFIX.match(line.strip()))
 
-def _is_annotation(line: str) -> bool:
-    return _PREFIX.match(line.strip()) is not None
+    return _COMMENT.sub(annotations, closed + sign) + rest
 
 
 def _blocks(
