@@ -42,35 +42,56 @@ _BLOCK = re.compile(
     r"\s*(?:tasks\..*[tT]est|\w*[tT]est\b|tests?\s*:|jacoco|kover|withType\W*Test|<plugin>"
     r"|.*(?:skipTests|skipITs|maven\.test|testFailure))"
 )
-_SCRIPT = re.compile(r".*\.(?:(?:ba|z|fi)?sh|py|[cm]?[jt]s|rb|pl|php|lua|ps1|awk|exs?)")
-_INTERPRETER = re.compile(
-    r"(?:ba|z|da|k)?sh|python[\d.]*|node|deno|bun|ruby|perl|php|source|\."
+_SCRIPT = re.compile(r"\./[^.]+|.*\.(?:\w*sh|py|[cm]?[jt]s|rb|pl|php|lua|ps1|awk|exs?|mk)")
+_INTERPRETER = re.compile(r"[bdkz]?a?sh|python[\d.]*|node|deno|bun|ruby|perl|php|source|\.")
+_READER = re.compile(
+    r"\S* (?:compileall|py_compile|ruff|mypy|flake8|pylint|pyright|black|eslint|tsc|biome"
+    r"|prettier|rubocop|radon|lizard|cloc|tokei|wc|[ef]?grep|rg|diff|cmp|ls)"
+    r"|\w*sh -n|node --check"
 )
-_CHECKER = re.compile(
-    r"compileall|py_compile|ruff|mypy|flake8|pylint|pyright|black|eslint|tsc|prettier|biome"
-    r"|rubocop|--check|-n"
-)
-"""Words of commands that read the named files and do not run them."""
-_ASSIGNED = re.compile(r"\w+=")
+"""Programs that read the named files and do not run them, after a word before them."""
 Blocks = list[CodeBlock]
 
 
 def scripts_in(commands: Iterable[str]) -> frozenset[str]:
     """Return the paths from the root that may be scripts in measuring commands."""
-    found = set()
-    for part in (x for line in commands for x in re.split(r"[;&|()\n]+", line)):
-        words = [
-            w for w in re.split(r"[\s\"'`$<>{}]+", part) if w and not _ASSIGNED.match(w)
-        ]
-        only_reads = any(_CHECKER.fullmatch(posixpath.basename(word)) for word in words)
-        for before, word in zip(["", *words], words, strict=False):
-            if before == "-m":
-                name = word.replace(".", "/")
-                found |= {f"{name}.py", f"{name}/__main__.py"}
-            is_run = not before or _INTERPRETER.fullmatch(posixpath.basename(before))
-            if is_run or (_SCRIPT.fullmatch(word) and not only_reads):
-                found.add(posixpath.normpath(word))
-    return frozenset(path for path in found if not path.startswith(("/", "..")))
+    found = set[str]()
+    for line in commands:
+        folder = ""
+        for part in re.split(r"[;&|()`\n]+", line):
+            # Without assignments and the values of options.
+            words = [x for x in re.findall(r"[^\s\"'$<>{}]+", part) if "=" not in x]
+            for word in _scripts_of(words):
+                # The folder may have been changed in a subshell only.
+                found |= {word, posixpath.join(folder, word)}
+            if words[:1] == ["cd"]:
+                folder = posixpath.join(folder, *words[1:2])
+    paths = map(posixpath.normpath, found)
+    return frozenset(path for path in paths if not path.startswith(("/", "..")))
+
+
+def _scripts_of(words: list[str]) -> Iterator[str]:
+    """Yield what a command may run; the arguments of a script are only its data."""
+    before, reads, is_found = "", False, False
+    for last, word in zip(["", *words], words, strict=False):
+        name, program = posixpath.basename(word), posixpath.basename(before)
+        is_run = _INTERPRETER.fullmatch(program) is not None
+        reads |= last != "--with" and bool(_READER.fullmatch(f"{program} {name}"))
+        if last == "-m":
+            module = word.replace(".", "/")
+            yield from (f"{module}.py", f"{module}/__main__.py")
+        if word[0] == "-":
+            # A shell's `-c` is followed by the text of another command.
+            before = "" if re.fullmatch(r"-\w*c", word) else before
+            continue
+        is_script = not is_found and _SCRIPT.fullmatch(word) is not None
+        if not reads and (is_script or is_run or (not before and "/" in word)):
+            yield word
+        # Other programs, and programs for tests, may run all files that follow.
+        is_single = (is_run or before in ("", "run")) and "test" not in " ".join(words)
+        is_value = last[:2] == "--" or last == "-r"
+        is_found |= is_script and "." in name and is_single and not is_value
+        before = word
 
 
 def words_in(commands: Iterable[str]) -> frozenset[str]:

@@ -69,19 +69,38 @@ def test_configuration_is_compared_by_what_concerns_tests(
     [
         ("sh m.sh", {"m.sh"}),
         ("./m.sh && python tools/count.py --all", {"m.sh", "tools/count.py"}),
-        ("A=1 uv run python -m tools.count", {"tools/count.py", "tools/count/__main__.py"}),
+        (
+            "A=1 uv run python -m tools.m src/a.py",
+            {"tools/m.py", "tools/m/__main__.py", "src/a.py"},
+        ),
         ("cat score.txt", set()),
         ("sh ../m.sh; /usr/bin/m.py", set()),
         ("uv run mypy src/app.py; npx eslint src/a.js; node --check b.js", set()),
         ("ruff check a.py && timeout 9 m.py", {"m.py"}),
         ("sh -c 'python \"a.py\"'", {"a.py"}),
+        ("tools/m.py --of src/app.py; bash -e m.sh src/b.py", {"tools/m.py", "m.sh"}),
+        ("wc -l src/app.py; sh -c 'grep -c x b.py'; diff a.py b.py", set()),
+        ("wc -l `./m.sh`; cat a.sh | sh; cp b.sh c.sh", {"m.sh", "a.sh", "b.sh", "c.sh"}),
+        ("uv run m.py a.py -n 3; ./k b.py; env ./l", {"m.py", "k", "b.py", "l"}),
+        ("uv run --with radon m.py; cat x | python - < x.py", {"m.py", "x.py"}),
+        (
+            "A=x.py tools/k; pytest -q a.py b.py; coverage run m.py c.py",
+            {"a.py", "b.py", "m.py", "tools/k"},
+        ),
+        ("python test.py a.py; for x in a.sh b.sh", {"test.py", "a.py", "a.sh", "b.sh"}),
+        (
+            "node -r ./a.js b.js; node --loader ./c.js d.js",
+            {"a.js", "b.js", "c.js", "d.js"},
+        ),
+        ("cd a && cd b && bash measure; ./m", {"a/b/measure", "measure", "a/b/m", "m"}),
+        ("make -f ci.mk; bash -m m.sh; perl -n m.pl", {"ci.mk", "m.sh", "m.pl"}),
+        ("bash -n m.sh; uv run pytest --cov=a.py; npm test", set()),
     ],
 )
 def test_scripts_are_found_in_commands(command: str, paths: set[str]) -> None:
     """A measuring script is a word of the command that is run, not its data."""
-    words = {"pytest", "python", "uv", "cat", "sh", "-c", "npx", "node", "ruff", "timeout"}
-    words |= {"--check"}
-    assert scripts_in([command]) - words - {"-m"} == paths
+    modules = {"tools.m", "m/sh.py", "m/sh/__main__.py"}
+    assert scripts_in([command]) - modules == paths
 
 
 def test_only_some_files_are_instruments() -> None:
