@@ -14,7 +14,9 @@ ANSWER_SECONDS = 590.0
 """The time limit for an answer to the agent, whose own limit for the hook is 600 s."""
 
 
-def settle_later(stream: str, tell: Callable[[str], None], *, answers: bool) -> bytes:
+def settle_later(
+    stream: str, tell: Callable[[str], None], *, ends: bool, answers: bool
+) -> bytes:
     """Settle a session in a detached process; return the answer to the agent, if any.
 
     `tell` stores a problem, because nobody else reports the errors of this process.
@@ -27,7 +29,7 @@ def settle_later(stream: str, tell: Callable[[str], None], *, answers: bool) -> 
                 os.setsid()
                 hold_only(*([writing] if answers else []))
                 gc.enable()
-                _settle(stream, tell, writing)
+                _settle(stream, tell, writing, ends=ends)
         finally:
             os._exit(0)
     os.waitpid(child, 0)
@@ -43,12 +45,12 @@ def settle_later(stream: str, tell: Callable[[str], None], *, answers: bool) -> 
     return answer
 
 
-def _settle(stream: str, tell: Callable[[str], None], writing: int) -> None:
+def _settle(stream: str, tell: Callable[[str], None], writing: int, *, ends: bool) -> None:
     try:
         # Imported here: the hook itself must not wait for these modules.
         from .turns import settle_turn
 
-        if (answer := settle_turn(stream)) and writing > 0:
+        if (answer := settle_turn(stream, ends=ends)) and writing > 0:
             os.write(writing, answer)
     except Exception as error:  # noqa: BLE001 (whatever happens, the agent must go on)
         with suppress(Exception):

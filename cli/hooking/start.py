@@ -11,8 +11,12 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..imports import import_libraries
+
+if TYPE_CHECKING:
+    from sprintlog.engine.service.agent_sessions.hook import Hooked
 
 INPUT_BYTES_MAX = 8 * 1024 * 1024
 """The maximum length of a hook's input in bytes; longer input is not parsed."""
@@ -84,7 +88,7 @@ def _hook(agent: str) -> None:
     if hooked.event is None:
         return
     if hooked.settles:
-        _settle_later(agent, hooked.heard.stream, hooked.location.folder, ends=hooked.ends)
+        _settle_later(agent, hooked)
     if is_due(hooked.location.folder):
         # Once a minute, because this takes longer than the rest of the hook.
         from .beat import beat
@@ -92,19 +96,23 @@ def _hook(agent: str) -> None:
         beat(hooked.event)
 
 
-def _settle_later(agent: str, stream: str, folder: Path, *, ends: bool) -> None:
+def _settle_later(agent: str, hooked: "Hooked") -> None:
     """Bring the session's iterations up to date, without delaying the agent."""
     # Imported here: few hooks concern the start or the end of a turn.
     from sprintlog.engine.service.agent_sessions.spool import keep_odd
+    from sprintlog.engine.sessions.events import SessionEnded, TurnEnded
 
     from .. import settings
     from .background import settle_later
 
     def tell(problem: str) -> None:
-        keep_odd(folder, agent, problem, b"")
+        keep_odd(hooked.location.folder, agent, problem, b"")
 
-    answers = ends and settings.setting("hooks.block-stop") is True
-    if answer := settle_later(stream, tell, answers=answers):
+    event = hooked.heard.event
+    may_go_on = isinstance(event, TurnEnded) and not event.failed
+    answers = may_go_on and settings.setting("hooks.block-stop") is True
+    ends = isinstance(event, TurnEnded | SessionEnded)
+    if answer := settle_later(hooked.heard.stream, tell, ends=ends, answers=answers):
         sys.stdout.buffer.write(answer)
         sys.stdout.flush()
 

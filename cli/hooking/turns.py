@@ -15,7 +15,9 @@ from sprintlog.engine.service.agent_sessions.at_work import others_at_work, work
 from sprintlog.engine.service.port import Envelope
 from sprintlog.engine.service.reviews import decide_claim
 from sprintlog.engine.service.work_tree.capturer import Capturer, measure_by_rules, order_of
+from sprintlog.engine.sessions.events import REFUSED
 from sprintlog.engine.sessions.turns import SessionTurn
+from sprintlog.engine.sprint.iterations.decisions import RetractMeasurement
 from sprintlog.engine.sprint.iterations.follow_up import loop_rules
 from sprintlog.engine.sprint.iterations.measurement import Measuring
 from sprintlog.engine.sprint.state.completion import refusal_of
@@ -33,8 +35,10 @@ DECISIONS = {**dict.fromkeys(("claude", "codex", "copilot"), "block"), "gemini":
 """The decision by which each agent continues its turn."""
 
 
-def settle_turn(stream: str) -> bytes:
+def settle_turn(stream: str, *, ends: bool = True) -> bytes:
     """Bring a session's iterations up to date; return the answer to the agent, if any.
+
+    Without `ends`, the end of the latest turn is left to whoever reported it.
 
     An iteration whose end is new is measured by the sprint's rules, or else as specified in
     a trusted settings file. The answer makes an agent continue whose claim was refused.
@@ -51,7 +55,7 @@ def settle_turn(stream: str) -> bytes:
 
         named = os.environ.get("SPRINTLOG_SPRINT")
         means = settle.Settling(_reader(workspace), commands=commands, named=named)
-        settled = settle.settle(workspace, stream, means)
+        settled = settle.settle(workspace, stream, means, ends=ends)
         if settled is None or not settled.is_new:
             return b""
         _measure(workspace, settled, rules(settled.sprint))
@@ -112,6 +116,9 @@ def _measure(
     """Measure an iteration, and decide on its claim."""
     envelope: Envelope = {"actor": settle.ACTOR, "observed": True, "is_loop": True}
     sprint_id, number = settled.sprint, settled.number
+    if workspace.sprint(sprint_id).knowledge.tracker.has_measured(number):
+        retract = RetractMeasurement(number, "the turn went on after the measurement")
+        workspace.handle(retract, sprint_id=sprint_id, **envelope)
     if rules is not None:
         capturer = _TurnCapturer(
             workspace,
@@ -132,8 +139,8 @@ def _answer(workspace: Workspace, settled: settle.Settled, agent: str) -> bytes:
     """Return the answer to an agent whose claim was refused, or nothing."""
     plan = workspace.sprint(settled.sprint).plan
     claim, why = plan.last.claim, refusal_of(plan)
-    is_refused = claim is not None and claim.iteration == settled.number and why
-    if not is_refused or plan.status != IN_PROGRESS or agent not in DECISIONS:
+    is_own = claim is not None and claim.iteration == settled.number
+    if why is None or not is_own or plan.status != IN_PROGRESS or agent not in DECISIONS:
         return b""
-    said = {"decision": DECISIONS[agent], "reason": f"the claim was refused: {why}"}
+    said = {"decision": DECISIONS[agent], "reason": REFUSED + why}
     return msgspec.json.encode(said)

@@ -26,8 +26,10 @@ from ..sprint.answers.verdict import Answer
 from ..sprint.events import AgentRan, GitState, IterationStarted, TurnFacts
 from ..sprint.iterations.loop import EndWrapped, StartWrapped
 from ..sprint.iterations.session_runs import CALLS_MAX, of_turn, runs_of
+from ..sprint.phases.lifecycle import StartSprint
 from ..sprint.state.sprint import open_iteration
 from ..sprint.state.times import parse
+from ..sprint.state.words import NOT_STARTED
 from . import wrap
 from .agent_sessions import at_work
 from .agent_sessions.known_sessions import event_of
@@ -82,20 +84,26 @@ class TurnStart(msgspec.Struct, frozen=True):
 
 
 def settle(
-    workspace: ServiceWorkspace, stream: str, means: Settling, *, is_over: bool = False
+    workspace: ServiceWorkspace, stream: str, means: Settling, *, ends: bool = True
 ) -> Settled | None:
     """Record what is missing of a session's latest turns; return the latest iteration.
 
-    With `is_over`, the session's process is gone, and a running turn ended with it. Return
-    None if the latest turn is no iteration, at least so far.
+    Without `ends`, the end of the latest turn is left to whoever reported it. Return None
+    if the latest turn is no iteration, at least so far.
     """
     with workspace.log.locks.hold(at_work.LOCK):
-        return _settle(workspace, stream, means, is_over=is_over)
+        return _settle(workspace, stream, means, ends=ends)
 
 
 def _settle(
-    workspace: ServiceWorkspace, stream: str, means: Settling, *, is_over: bool
+    workspace: ServiceWorkspace,
+    stream: str,
+    means: Settling,
+    *,
+    ends: bool = True,
+    is_over: bool = False,
 ) -> Settled | None:
+    """Settle a session; `is_over` if its process is gone, which ended a running turn."""
     recorded = [*workspace.log.read_stream(stream)]
     turns = turns_of((one.version, one.at, event_of(one)) for one in recorded)
     if not turns:
@@ -103,6 +111,8 @@ def _settle(
     *earlier, last = turns
     if is_over and last.ended is None:
         last.ended = recorded[-1].version
+    if not ends:
+        last.ended = last.end = None
     for turn in earlier[-EARLIER:]:
         _Recorded(workspace, stream, turn, means, is_late=True).settle()
     settled = _Recorded(workspace, stream, last, means, is_late=is_over).settle()
@@ -175,8 +185,13 @@ class _Recorded:
 
     def _sprint(self) -> str:
         """Return the tree's unfinished sprint; create a sprint if there is none."""
-        at, named = self._turn.began_at, self._means.named
-        return wrap.sprint_for(self._workspace, named, place=None, actor=ACTOR, at=at)
+        at, named, workspace = self._turn.began_at, self._means.named, self._workspace
+        sprint_id = wrap.sprint_for(workspace, named, place=None, actor=ACTOR, at=at)
+        plan = workspace.sprint(sprint_id).plan
+        if plan.status == NOT_STARTED and plan.is_ralph:
+            # The session starts to work on the goal.
+            workspace.handle(StartSprint(), sprint_id=sprint_id, actor=ACTOR, at=at)
+        return sprint_id
 
     def _prepare(self, sprint_id: str) -> None:
         """Save the files from before the turn."""
@@ -293,7 +308,7 @@ class _Recorded:
             self._session,
             turn.prompt.form if turn.prompt else None,
             turn.how,
-            turn.subagents,
+            len(turn.subagents),
             turn.compactions,
         )
         ran = replace(

@@ -18,6 +18,9 @@ NAME_CHARS_MAX = 128
 TEXT_CHARS_MAX = 8_000
 """The maximum length of the start, and of the end, of a recorded message."""
 TASK_NOTIFICATION = "task-notification"
+REFUSED = "sprintlog: the claim was refused: "
+"""The start of the reason with which a hook makes an agent go on; some agents report the
+reason as a prompt."""
 
 
 class TouchedFile(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -59,7 +62,7 @@ class SessionStarted(SessionEvent, frozen=True):
 class PromptGiven(SessionEvent, frozen=True):
     """The agent received a prompt."""
 
-    stays = ("form",)
+    stays = ("form", "turn")
     chars: int | None = None
     """The length of the prompt in characters."""
     sha256: str | None = None
@@ -69,12 +72,14 @@ class PromptGiven(SessionEvent, frozen=True):
     prompt, such as `/loop`."""
     text: str | None = None
     """The prompt, with secrets masked; only its start and end if it is long."""
+    turn: str | None = None
+    """The agent's id for the turn, if it has one."""
 
 
 class ToolCalled(SessionEvent, frozen=True):
     """The agent called a tool, and the call ended."""
 
-    stays = (*("tool", "call", "files.change", "subagent", "found_in"),)
+    stays = (*("tool", "call", "files.change", "subagent", "found_in", "turn"),)
     subject = Subject("tool call", ("tool",))
     tool: str
     """The agent's name for the tool."""
@@ -101,6 +106,8 @@ class ToolCalled(SessionEvent, frozen=True):
     """The SHA-256 of the tool's output, as JSON with sorted keys."""
     output_bytes: int | None = None
     """The size of the output in bytes."""
+    turn: str | None = None
+    """The agent's id for the turn, if it has one."""
     found_in: str | None = None
     """`transcript` or `stream` if no hook reported the call."""
 
@@ -135,7 +142,7 @@ class ContextCompacted(SessionEvent, frozen=True):
 class TurnEnded(SessionEvent, frozen=True):
     """The agent answered or failed; the session continues until its own end is recorded."""
 
-    stays = ("transcript",)
+    stays = ("transcript", "turn")
     failed: bool = False
     """Whether the agent failed to answer or was stopped."""
     error: str | None = None
@@ -148,6 +155,10 @@ class TurnEnded(SessionEvent, frozen=True):
     """The SHA-256 of the final message, in hexadecimal."""
     text: str | None = None
     """The final message, with secrets masked; only its start and end if it is long."""
+    turn: str | None = None
+    """The agent's id for the turn, if it has one."""
+    is_again: bool = False
+    """Whether a hook has made the agent go on after an earlier answer."""
     transcript: str | None = None
     """The path of the agent's transcript, if it has one."""
     loop_iteration: int | None = None

@@ -3,7 +3,7 @@
 A turn ends with the agent's answer, its failure, the end of the session or the next prompt.
 An answer while background tasks are running does not end the turn, and the prompt that
 reports their results does not start another. Tool calls after an answer continue its turn:
-another tool's Stop hook made the agent go on. Subagents and compaction belong to the turn.
+another program's hook made the agent go on. Subagents and compaction belong to the turn.
 """
 
 from collections.abc import Iterable
@@ -11,9 +11,6 @@ from collections.abc import Iterable
 import msgspec
 
 from . import events as f
-
-_AGAIN = ("compact", None)
-"""The kinds of session start that do not interrupt a turn."""
 
 
 class SessionTurn(msgspec.Struct):
@@ -30,14 +27,14 @@ class SessionTurn(msgspec.Struct):
     end: f.TurnEnded | None = None
     """The answer or failure that ended it; None if its outcome is unknown."""
     calls: int = 0
-    commands: int = 0
-    """The number of tool calls that ran a command or an unknown tool."""
-    subagents: int = 0
+    subagents: set[str] = set()
     compactions: int = 0
     how: str | None = None
     """How the session started, if the turn is its first one: `startup`, `resume`, ..."""
     model: str | None = None
     transcript: str | None = None
+    ids: set[str] = set()
+    """The agent's ids for the turn, and for the prompts that continued it."""
 
 
 class _Turns:
@@ -45,73 +42,91 @@ class _Turns:
 
     def __init__(self) -> None:
         self.found: list[SessionTurn] = []
-        self._how: str | None = None
-        self._model: str | None = None
-        self._transcript: str | None = None
-
-    def _open(self) -> SessionTurn | None:
-        last = self.found[-1] if self.found else None
-        return last if last is not None and last.ended is None else None
-
-    def _begin(
-        self, version: int, at: str, prompt: f.PromptGiven | None = None
-    ) -> SessionTurn:
-        turn = SessionTurn(version, at, at, prompt, how=self._how, model=self._model)
-        self._how = None
-        self.found.append(turn)
-        return turn
-
-    def _close(self, version: int) -> None:
-        if (turn := self._open()) is not None:
-            turn.ended = version
+        self._started = f.SessionStarted()
 
     def take(self, version: int, at: str, event: f.SessionEvent | None) -> None:
         """Process the next event; None for one that was erased."""
         match event:
-            case f.SessionStarted():
-                self._model = event.model or self._model
-                self._transcript = event.transcript or self._transcript
-                if event.how not in _AGAIN:
-                    self._close(version)
-                    self._how = event.how
-            case f.PromptGiven():
-                if event.form != f.TASK_NOTIFICATION or self._open() is None:
-                    self._close(version)
-                    self._begin(version, at, event)
+            case f.SessionStarted() if event.how != "compact":
+                self._close(version)
+                self._started = event
+            case f.PromptGiven() if not self._goes_on(event):
+                self._close(version)
+                self._begin(version, at, event.turn).prompt = event
             case f.ToolCalled() if event.found_in is None or self._contains(at):
-                turn = self._open() or self._continued(at) or self._begin(version, at)
+                turn = self._turn(version, at, event.turn)
                 turn.calls += 1
-                turn.commands += event.command is not None or not event.files
+                turn.subagents |= {*filter(None, [event.subagent])}
                 turn.last_at = max(turn.last_at, at)
-            case f.TurnEnded():
-                turn = self._open() or self._continued(at) or self._begin(version, at)
+            case f.TurnEnded() if not self._is_stray(event):
+                turn = self._turn(version, at, event.turn)
                 turn.end = None if event.waits_for else event
                 turn.ended = None if event.waits_for else version
+                turn.transcript = event.transcript or turn.transcript
                 turn.last_at = max(turn.last_at, at)
-                self._transcript = event.transcript or self._transcript
             case f.SessionEnded():
                 self._close(version)
-            case f.SubagentStarted() | f.SubagentEnded() | f.ContextCompacted():
-                if (current := self._open()) is not None:
-                    current.subagents += isinstance(event, f.SubagentEnded)
-                    current.compactions += isinstance(event, f.ContextCompacted)
-                    current.last_at = max(current.last_at, at)
+            case f.ContextCompacted() if (open_turn := self._open()) is not None:
+                open_turn.compactions += 1
             case _:
                 pass
-        if self.found:
-            self.found[-1].transcript = self._transcript
+
+    def _last(self) -> SessionTurn | None:
+        return self.found[-1] if self.found else None
+
+    def _open(self) -> SessionTurn | None:
+        last = self._last()
+        return last if last is not None and last.ended is None else None
 
     def _contains(self, at: str) -> bool:
-        """Return whether a call from a transcript belongs to the open turn."""
+        """Return whether a call from a transcript belongs to the running turn."""
         return (turn := self._open()) is not None and at >= turn.began_at
 
-    def _continued(self, at: str) -> SessionTurn | None:
-        """Reopen the latest turn if its answer came before a time; return it, or None."""
-        last = self.found[-1] if self.found else None
-        if last is None or last.end is None or at < last.last_at:
-            return None
-        last.end = last.ended = None
+    def _goes_on(self, event: f.PromptGiven) -> bool:
+        """Return whether a prompt continues the latest turn."""
+        last = self._last()
+        if last is not None and (event.text or "").startswith(f.REFUSED):
+            last.ended = last.end = None
+            return True
+        if last is None or last.ended is not None:
+            return False
+        if event.form != f.TASK_NOTIFICATION:
+            return event.turn in last.ids
+        last.ids |= {*filter(None, [event.turn])}
+        return True
+
+    def _is_stray(self, event: f.TurnEnded) -> bool:
+        """Return whether an answer repeats the last one: the user ran a command."""
+        last = self._last()
+        if last is None or last.end is None or event.is_again or event.waits_for:
+            return False
+        return event.turn in last.ids
+
+    def _turn(self, version: int, at: str, turn: str | None) -> SessionTurn:
+        """Return the turn that an event belongs to: the latest one, or a new one."""
+        last = self._last()
+        is_other = last is not None and turn and last.ids and turn not in last.ids
+        if last is None or is_other or (last.ended and last.end is None and not turn):
+            # The agent began this turn without a prompt, for example for its own goal.
+            self._close(version)
+            return self._begin(version, at, turn)
+        if last.end is not None and at >= last.last_at:
+            last.ended = last.end = None
         return last
+
+    def _begin(self, version: int, at: str, turn: str | None) -> SessionTurn:
+        started = self._started
+        new = SessionTurn(version, at, at, how=started.how, model=started.model)
+        new.ids = {*filter(None, [turn])}
+        last = self._last()
+        new.transcript = started.transcript or (last.transcript if last else None)
+        self._started = f.SessionStarted(model=started.model)
+        self.found.append(new)
+        return new
+
+    def _close(self, version: int) -> None:
+        if (turn := self._open()) is not None:
+            turn.ended = version
 
 
 def turns_of(events: Iterable[tuple[int, str, f.SessionEvent | None]]) -> list[SessionTurn]:

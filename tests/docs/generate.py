@@ -77,6 +77,14 @@ MEANINGS = {
 }
 """Meanings of fields without a docstring."""
 
+_PLAIN: tuple[type[msgspec.Struct], ...] = (
+    events.Limit,
+    events.Took,
+    events.Budgets,
+    events.Price,
+    iterations.Metrics,
+)
+_PLAIN += (iterations.Origin, iterations.Weights, iterations.Thresholds)
 STRUCTS: dict[str, type[msgspec.Struct]] = {
     "place": events.Place,
     "source": events.Source,
@@ -85,20 +93,12 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "model-call": events.ModelCall,
     "git-state": events.GitState,
     "turn-facts": events.TurnFacts,
-    **{
-        x.__name__.lower(): x
-        for x in (events.Limit, events.Took, events.Budgets, events.Price)
-    },
     "touched-file": TouchedFile,
     "span": Span,
     "injection": queue.RequestInjection,
     "request-origin": queue.RequestOrigin,
     "file-left": snapshots.FileLeft,
     "kept-copy": snapshots.KeptCopy,
-    "metrics": iterations.Metrics,
-    "origin": iterations.Origin,
-    "weights": iterations.Weights,
-    "thresholds": iterations.Thresholds,
     "own-metric": iterations.OwnMetric,
     "measuring-run": iterations.MeasuringRun,
     "kept-report": iterations.KeptReport,
@@ -106,6 +106,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "measure-rules": loop_rules.MeasureRules,
     "changed-instrument": iterations.ChangedInstrument,
     "new-best": iterations.BestAnew,
+    **{x.__name__.lower(): x for x in _PLAIN},
     **journal.STRUCTS,
 }
 """Structs in fields of events, by their name on the pages."""

@@ -72,6 +72,7 @@ _BUS = {
 HERE = HookPlace()
 _NO_TIME_MS = 253_402_300_800_000
 """The year 10000: later timestamps are ignored."""
+_OF_SUBAGENTS = {PROMPTED: SUBAGENT, TURN: SUBAGENT_ENDED, ENDED: SUBAGENT_ENDED}
 _TURNS = ("prompt_id", "turn_id", "generation_id")
 
 
@@ -200,6 +201,9 @@ def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
     if moment is None:
         shown = re.sub(r"[^A-Za-z0-9._-]", "?", (word(name) or "")[:60])
         raise OddHookError(f"unknown event {shown or 'without a name'}")
+    if parent := text(message.get("parentAgentId")):
+        # A subagent of Copilot reports its work as a session of its own.
+        session, moment = parent, _OF_SUBAGENTS.get(moment, moment)
     stream = session_stream(agent, session)
     if moment == PASSED:
         return HookHeard(stream, None)
@@ -217,8 +221,10 @@ def event_in(
     """Return the event in a hook message in the common format."""
     transcript = text(message.get("transcript_path"))
     transcript = place.shown(transcript) if transcript else ""
+    turn = next((word(message[n]) for n in _TURNS if message.get(n)), None)
     if moment in (CALLED, FAILED):
-        return call_in(message, agent, place, failed=moment == FAILED)
+        call = call_in(message, agent, place, failed=moment == FAILED)
+        return msgspec.structs.replace(call, turn=turn)
     if moment == STARTED:
         return events.SessionStarted(
             how=word(message.get("source")),
@@ -228,7 +234,7 @@ def event_in(
         )
     if moment == PROMPTED:
         return events.PromptGiven(
-            *_said(prompt := message.get("prompt")), _kind(prompt), _text(prompt)
+            *_said(prompt := message.get("prompt")), _kind(prompt), _text(prompt), turn
         )
     if moment in (SUBAGENT, SUBAGENT_ENDED):
         kind = events.SubagentStarted if moment == SUBAGENT else events.SubagentEnded
@@ -250,6 +256,8 @@ def event_in(
         chars=chars,
         sha256=digest,
         text=_text(words),
+        turn=turn,
+        is_again=message.get("stop_hook_active") is True,
         transcript=transcript or None,
     )
 
@@ -305,7 +313,9 @@ def _told_apart(
         return ((turn,), "") if turn else ((event.reason,), events.SessionStarted.type)
     if isinstance(event, events.PromptGiven) and turn:
         return (turn, event.sha256), ""
-    return (digest_of(message),), ""
+    # An agent that has to go on may answer with the same words after more calls.
+    counts = events.ToolCalled.type if isinstance(event, events.TurnEnded) else ""
+    return (digest_of(message),), counts
 
 
 def _milliseconds(value: object) -> int | None:

@@ -66,11 +66,6 @@ class Hooked(msgspec.Struct, frozen=True):
     settles: bool = False
     """Whether the session's iterations must be brought up to date."""
 
-    @property
-    def ends(self) -> bool:
-        """Return whether the agent has answered, and can be made to continue."""
-        return isinstance(self.heard.event, events.TurnEnded)
-
 
 def loop_in(content: bytes) -> PluginLoop:
     """Return the progress stated in the front matter of the plugin's file."""

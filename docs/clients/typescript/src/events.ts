@@ -755,6 +755,7 @@ export interface PromptGiven {
   sha256?: string | null;
   form?: string | null;
   text?: string | null;
+  turn?: string | null;
 }
 
 /** A recommendation was requested and given after an iteration. */
@@ -1078,6 +1079,7 @@ export interface ToolCalled {
   input_sha256?: string | null;
   output_sha256?: string | null;
   output_bytes?: number | null;
+  turn?: string | null;
   found_in?: string | null;
 }
 
@@ -1097,6 +1099,8 @@ export interface TurnEnded {
   chars?: number | null;
   sha256?: string | null;
   text?: string | null;
+  turn?: string | null;
+  is_again?: boolean;
   transcript?: string | null;
   loop_iteration?: number | null;
   loop_max?: number | null;
