@@ -77,14 +77,9 @@ MEANINGS = {
 }
 """Meanings of fields without a docstring."""
 
-_PLAIN: tuple[type[msgspec.Struct], ...] = (
-    events.Limit,
-    events.Took,
-    events.Budgets,
-    events.Price,
-    iterations.Metrics,
-)
-_PLAIN += (iterations.Origin, iterations.Weights, iterations.Thresholds)
+_PLAIN: list[type[msgspec.Struct]] = [events.Limit, events.Took, events.Budgets]
+_PLAIN += [events.Price, iterations.Metrics, iterations.Origin, iterations.Weights]
+_PLAIN += [iterations.Thresholds]
 STRUCTS: dict[str, type[msgspec.Struct]] = {
     "place": events.Place,
     "source": events.Source,
