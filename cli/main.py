@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 FOLDERS = {
-    "begin": ("init", "demo", "import", "compile", "sprint", "goal"),
+    "begin": ("init", "setup", "demo", "import", "compile", "sprint", "goal"),
     "work": (
         *("next", "run", "status", "phase", "step", "gate", "queue", "hook-task"),
         *("note", "append", "wrap", "wait", "hook"),

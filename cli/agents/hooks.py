@@ -4,12 +4,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from sprintlog.engine.adapters.hooks.files import FILES, SCOPES, HookFile, HookLocation
-from sprintlog.engine.adapters.hooks.forms import FORMS, HOOKS
-from sprintlog.engine.adapters.hooks.mcp_entries import MCP
+from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, HookLocation
+from sprintlog.engine.adapters.hooks.forms import FILES, HOOKS, MCP
 from sprintlog.engine.adapters.hooks.preconditions import Hindrance, covered_by, hindrances
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.readable import quoted
+from sprintlog.engine.service.place.location import INSTALLED as KEPT
 from sprintlog.projections.views.settings import HookNote, HooksOfAgent, HooksStatus
 
 from .. import typed
@@ -20,16 +20,13 @@ from ..output import hint, print_answer, table
 
 def around_here() -> HookLocation:
     """Return where to look for hooks: the project, the home folder and the environment."""
-    return HookLocation(_project(), Path.home(), os.environ)
-
-
-def _project() -> Path:
-    """Return the project root: the work tree of the log or git, or the current folder."""
     try:
-        return find_log().root
+        location = find_log()
     except NotFoundError:
-        folder = here()
-    return next((at for at in (folder, *folder.parents) if (at / ".git").exists()), folder)
+        start = here()
+        tops = (at for at in (start, *start.parents) if (at / ".git").exists())
+        return HookLocation(next(tops, start), Path.home(), os.environ)
+    return HookLocation(location.root, Path.home(), os.environ, location.folder / KEPT)
 
 
 INSTALLED, OUTDATED, MISSING = "installed", "outdated", "missing"
@@ -45,7 +42,7 @@ def command() -> None:
 
 
 _with_file = typed.several(
-    typed.argument("agent_name", metavar="AGENT", type=typed.Choice([*FORMS])),
+    typed.argument("agent_name", metavar="AGENT", type=typed.Choice([*FILES[HOOKS]])),
     typed.choice_option(
         "--scope",
         of=[*SCOPES],
@@ -107,7 +104,7 @@ def uninstall(
 
 @command.command("status")
 @typed.argument(
-    "agent_name", metavar="[AGENT]", type=typed.Choice([*FORMS]), required=False
+    "agent_name", metavar="[AGENT]", type=typed.Choice([*FILES[HOOKS]]), required=False
 )
 @with_json
 def status(agent_name: str | None, as_json: bool) -> None:
@@ -116,11 +113,11 @@ def status(agent_name: str | None, as_json: bool) -> None:
     Example: sprintlog hooks status
     """
     around = around_here()
-    agents = [agent_name] if agent_name else [*FORMS]
+    agents = [agent_name] if agent_name else [*FILES[HOOKS]]
     files = [
         around.file(one, scope, what=what)
         for one in agents
-        for what in FILES
+        for what in (HOOKS, MCP)
         for scope in SCOPES
     ]
     answer = HooksStatus([_state(file, around) for file in files])

@@ -9,8 +9,8 @@ import click
 from msgspec.structs import replace
 
 from sprintlog.engine import errors
-from sprintlog.engine.adapters.hooks.files import FILES, SCOPES
-from sprintlog.engine.adapters.hooks.forms import HOOKS
+from sprintlog.engine.adapters.hooks.files import SCOPES
+from sprintlog.engine.adapters.hooks.forms import FILES, HOOKS, MCP
 from sprintlog.engine.log.stores.descriptors import lock_holders
 from sprintlog.engine.service.place.location import ADDRESS, Location
 from sprintlog.engine.service.place.trust import home, owned_by_another
@@ -69,18 +69,18 @@ def _hooks() -> Iterator[Installed]:
         around.file(agent, scope, what=what)
         for what, forms in FILES.items()
         for agent in forms
-        for scope in SCOPES
+        for scope in (SCOPES if what in (HOOKS, MCP) else SCOPES[:1])
     ]
     files += around.remembered()
     by_place = {(file.path, file.what): file for file in files}
     for (path, what), file in sorted(by_place.items()):
         try:
-            events = file.events()
+            is_installed = file.uninstall(is_dry=True)
         except errors.InvalidInputError:
             # sprintlog cannot have written this file.
             continue
-        if events:
-            said = "hook" if what == HOOKS else "server"
+        if is_installed:
+            said = {HOOKS: "hook", MCP: "server"}.get(what, what)
             yield Installed(f"{said} of {file.form.agent} in {path}", file.uninstall)
 
 

@@ -67,13 +67,13 @@ def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> N
         start, here=in_folder, folder=named, address=address, safe=safe_list()
     ) as workspace:
         location, events = workspace.location, workspace.log.last_position()
-    found = _around(location, here())
+    found = suggestions_here(location.root)
     if as_json:
         chosen = [replace(one, taken=yes and one.safe) for one in found]
         print_json(LogPlace(str(location.folder), str(location.root), chosen))
         for one in chosen:
             if one.taken:
-                _take(one, "--json")
+                take_offer(one, "--json")
         return
     inside_git = location.folder.parent.name == ".git" or location.worktree
     print_text(_made(location, events))
@@ -111,10 +111,10 @@ def _made(location: Location, events: int) -> str:
     return f"the log {log.log} is empty: {log.shown}"
 
 
-def _around(location: Location, start: Path) -> list[Offer]:
+def suggestions_here(root: Path) -> list[Offer]:
     """Return suggestions for the work tree, with commands to type in the current folder."""
-    found = look(location.root, path=environment().get("PATH", ""))
-    up = os.path.relpath(location.root, start)
+    found = look(root, path=environment().get("PATH", ""))
+    up = os.path.relpath(root, here())
     return offers(found, prefix="" if up == "." else f"{up}/")
 
 
@@ -122,17 +122,17 @@ def _is_answered(offer: Offer, *, yes: bool) -> bool:
     """Offer a command and run it if accepted; return whether the offer was handled."""
     if yes:
         if offer.safe:
-            _take(offer)
+            take_offer(offer)
         return offer.safe
     if offer.kind not in TAKEN_AT_ONCE or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     print_text(f"found {offer.found}: {offer.says}")
     if click.confirm(f"  run `{offer.command}` now?", default=False):
-        _take(offer)
+        take_offer(offer)
     return True
 
 
-def _take(offer: Offer, *options: str) -> None:
+def take_offer(offer: Offer, *options: str) -> None:
     """Run an offer's command."""
     assert offer.command is not None
     _, name, *words = shlex.split(offer.command)

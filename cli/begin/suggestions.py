@@ -4,6 +4,7 @@ Programs and files found are not run, links are not followed, and only the begin
 each file is read.
 """
 
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sprintlog.engine.adapters.folders import opened, opened_below, read_plain
+from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, HookLocation
+from sprintlog.engine.adapters.hooks.forms import FILES, MEASURE, SECTION, SKILL
 from sprintlog.engine.readable import quoted
 from sprintlog.projections.views.log import Offer
 
@@ -112,10 +115,13 @@ AGENTS: dict[str, tuple[str, list[str]]] = PLACES["agents"]
 OFFERS: list[dict[str, Any]] = PLACES["offers"]
 """Further offers, each with the file and the line by which it is recognized."""
 SIGNS = {sign: line for one in OFFERS for sign, line in one["signs"].items()}
-NAMES = {*SPRINT_FILES, *LOOPS, *EXTENDED, *SIGNS} | {
+OWN_TEXTS = {"CLAUDE.md", "GEMINI.md"}
+"""The files of instructions that may import AGENTS.md."""
+NAMES = {*SPRINT_FILES, *LOOPS, *EXTENDED, *SIGNS, *OWN_TEXTS} | {
     sign for _, signs in AGENTS.values() for sign in signs
 }
-READ = {sign for sign, line in SIGNS.items() if line}
+NAMES |= {one["also"] for one in OFFERS if "also" in one}
+READ = {sign for sign, line in SIGNS.items() if line} | OWN_TEXTS
 
 
 def offers(found: Surroundings, *, prefix: str = "") -> list[Offer]:
@@ -140,14 +146,41 @@ def _documents(found: Surroundings, prefix: str) -> Iterator[Offer]:
 
 def _stated(found: Surroundings, prefix: str, *kinds: str) -> Iterator[Offer]:
     """Yield an offer for the first match of each table row of the given kinds."""
+    for one, sign in _matches(found, *kinds):
+        command = one["command"].format(file=quoted(prefix + sign))
+        yield _offer(one["kind"], one.get("found", sign), one["says"], command)
+
+
+def _matches(found: Surroundings, *kinds: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the matching table rows of the given kinds, each with its first sign."""
+    told: set[tuple[str, str]] = set()
     for one in (one for one in OFFERS if one["kind"] in kinds):
         there = found.files | (found.folders if one["kind"] == "ci" else set())
+        if one.get("also", "") not in {"", *there}:
+            continue
         for sign, line in one["signs"].items():
             text = found.texts.get(sign, "")
             if sign in there and (not line or re.search(line, text, re.MULTILINE)):
-                command = one["command"].format(file=quoted(prefix + sign))
-                yield _offer(one["kind"], one.get("found", sign), one["says"], command)
+                if one["kind"] != "tests" or ("tests", sign) not in told:
+                    yield one, sign
+                told.add((one["kind"], sign))
                 break
+
+
+def measure_of(found: Surroundings) -> str | None:
+    """Return the command that runs the tests of a work tree, or None."""
+    return next((one["found"] for one, _ in _matches(found, "tests")), None)
+
+
+def agents_of(found: Surroundings) -> list[str]:
+    """Return the agents with a program on the PATH or with files in the tree."""
+    # Several agents read AGENTS.md, and `setup` creates it.
+    there = (found.files | found.folders) - {"AGENTS.md"}
+    return [
+        name.partition("-")[0]
+        for name, (_, signs) in AGENTS.items()
+        if name in found.programs or there & {*signs}
+    ]
 
 
 def _loops(found: Surroundings, prefix: str) -> Iterator[Offer]:
@@ -181,3 +214,60 @@ def _agents(found: Surroundings) -> Iterator[Offer]:
 
 def _offer(kind: str, found: str, says: str, command: str, is_safe: bool = False) -> Offer:
     return Offer(kind, found, says, f"sprintlog {command}", is_safe)
+
+
+EVERYBODY = "all"
+"""The row of the files that belong to no single agent."""
+_IMPORTS_AGENTS = ("@AGENTS.md", "@./AGENTS.md")
+
+
+class AgentFiles(NamedTuple):
+    """The files of a work tree that `setup` changes."""
+
+    around: HookLocation
+    found: Surroundings
+    agents: list[str]
+    copies: bool
+    """Whether to copy transcripts."""
+
+    @property
+    def root(self) -> Path:
+        """Return the work tree's root."""
+        return self.around.project
+
+    def file(self, agent: str, what: str, content: str = "") -> HookFile:
+        """Return one of the project's files."""
+        return self.around.file(agent, SCOPES[0], what=what, content=content)
+
+    def section(self, agent: str) -> HookFile:
+        """Return the file of instructions that an agent reads.
+
+        An agent that reads CLAUDE.md or GEMINI.md may import or link AGENTS.md there.
+        """
+        common = self.file(EVERYBODY, SECTION)
+        if agent not in FILES[SECTION]:
+            links = {form.project: name for name, form in FILES[SECTION].items()}
+            return self.file(links.get(_link(common.path), EVERYBODY), SECTION)
+        own = self.file(agent, SECTION)
+        words = self.found.texts.get(own.below, "").split()
+        imports = any(word.rstrip(".,;:)") in _IMPORTS_AGENTS for word in words)
+        return common if imports or _link(own.path) == common.below else own
+
+    def skill(self, agent: str) -> HookFile:
+        """Return the file of the skill that an agent reads."""
+        text = files(__package__).joinpath("skill.md").read_text("utf-8")
+        return self.file(agent if agent in FILES[SKILL] else EVERYBODY, SKILL, text)
+
+    def measure(self) -> HookFile | None:
+        """Return the settings file with the detected measure, or None without one."""
+        if (command := measure_of(self.found)) is None:
+            return None
+        path = self.root / command
+        if command.startswith("./") and not os.access(path, os.X_OK):
+            command = f"sh {command}"
+        return self.file(EVERYBODY, MEASURE, f"run = {json.dumps([command])}\n")
+
+
+def _link(path: Path) -> str:
+    """Return the target of a link next to a file, or an empty text."""
+    return os.readlink(path).removeprefix("./") if path.is_symlink() else ""

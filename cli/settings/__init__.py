@@ -37,6 +37,12 @@ def settings_file() -> "SettingsFile | None":
     return found
 
 
+def forget() -> None:
+    """Read the file again when it is next needed, because it may have changed."""
+    if click := sys.modules.get("click"):
+        click.get_current_context().meta.pop(_FOUND, None)
+
+
 def setting(key: str) -> Any:
     """Return a key's value in the settings file, or None if it is not set.
 

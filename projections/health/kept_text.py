@@ -101,6 +101,7 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
             *("run-*.lock", "sent-*", ".sent-*", ".gitignore", "..gitignore.*"),
             *(trees.FILE, f".{trees.FILE}-*", f"{trees.KNOWN}/*"),
             *("serve.token", "rpc.lock", "rpc.sock", at_work.LOCK, f"{at_work.FOLDER}/*"),
+            f"{location.INSTALLED}/*",
         ),
         why=places.Why.NO_TEXT,
     ),

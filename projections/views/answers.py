@@ -29,7 +29,7 @@ RECORDED = (events.Recorded, list[events.Recorded], events.Unchanged)
 """The answer of each recording command that has no specific answer."""
 
 LINES = {
-    *("append", "init", "log", "query", "rebuild", "replay", "why"),
+    *("append", "init", "log", "query", "rebuild", "replay", "setup", "why"),
     *("import journal", "import progress", "import transcript"),
 }
 """Commands that answer with one line for each result."""
@@ -54,6 +54,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "hooks install": (settings.HooksOfAgent,),
     "hooks status": (settings.HooksStatus,),
     "session reconcile": (sessions.Reconciled,),
+    "setup": (settings.SetupAnswer, log.TakenIn, log.LoopTaken),
     "hooks uninstall": (settings.HooksOfAgent,),
     "import journal": (log.TakenIn,),
     "import orchestrator": (log.LoopTaken,),

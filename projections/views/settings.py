@@ -38,6 +38,31 @@ class HooksStatus(Struct, frozen=True):
     hooks: list[HooksOfAgent]
 
 
+class SetupStep(Struct, frozen=True):
+    """A file or a log that `setup` changes."""
+
+    what: str
+    """`log`, `hooks`, `mcp`, `section`, `skill`, `measure`, `transcripts` or `plan`."""
+    file: str
+    """A path relative to the root; for the log, its folder."""
+    action: str
+    """`create`, `update`, `import`, `remove`, `skip` or `keep`."""
+    says: str
+    problem: str | None = None
+    """Why nothing is changed."""
+
+
+class SetupAnswer(Struct, frozen=True):
+    """The differences between a work tree and its setup."""
+
+    root: str
+    agents: list[str]
+    steps: list[SetupStep]
+    done: bool
+    """Whether the steps without a problem were carried out."""
+    notes: list[HookNote] = []
+
+
 class SettingValue(Struct, frozen=True):
     """A setting, its value and the value's origin."""
 

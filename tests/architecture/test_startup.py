@@ -27,7 +27,7 @@ HOT_PATH = ("sprintlog.projections.workspace", "sprintlog.cli.main", STORE)
 OTHERS = {
     *("alerts", "audit", "backup", "best", "blame", "completion", "config", "demo", "diff"),
     *("doctor", "export", "help", "import", "init", "log", "mcp", "query", "rebuild"),
-    *("replay", "rpc", "schema", "serve", "show", "status", "uninstall", "verify"),
+    *("replay", "rpc", "schema", "serve", "setup", "show", "status", "uninstall", "verify"),
 }
 """Commands that do not record a single action; every other one is on the hot path."""
 RECORDING_COMMANDS = [

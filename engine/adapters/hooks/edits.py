@@ -8,11 +8,12 @@ removed.
 import re
 from collections.abc import Mapping
 from json import JSONDecodeError, JSONDecoder, dumps
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ...errors import InvalidInputError
+from ...own_files import own_text
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _INDENT = re.compile(r"\n([ \t]+)[^ \t\r\n]")
@@ -167,6 +168,7 @@ def _depth(text: str) -> int:
     return deepest
 
 
+NAME = "sprintlog"
 BLANK = "\ufeff \t\r\n"
 
 
@@ -201,30 +203,51 @@ def cut(text: str, spans: list[TextSpan]) -> str:
     return text
 
 
-class AgentFile(msgspec.Struct, frozen=True):
+class Switch(msgspec.Struct, frozen=True):
+    """A value in an agent's settings that disables its hooks."""
+
+    key: tuple[str, ...]
+    value: Any
+
+
+class AgentFile(msgspec.Struct, frozen=True, kw_only=True):
     """The base class for an agent's configuration file and the content to install in it."""
 
-    what: ClassVar[str]
-    """The type of content: `hooks`, or `mcp` for the entry of sprintlog's server."""
-
     agent: str
+    what: str
+    """The kind of content, such as `hooks`, or `mcp` for sprintlog's server."""
     project: str
     """The file's path below the project's root."""
-    user: str
+    user: str = ""
     """The file's path below the folder that `home` names."""
-    home: tuple[str, str]
+    home: tuple[str, str] = ("", "")
     """The variable that names the agent's folder, and the default folder."""
+    content: str = ""
+    """The text to add, unless it results from other fields."""
+    asset: str = ""
+    """The file of this package that contains the text to add."""
+    is_named: bool = True
+    """Whether sprintlog's content can be recognized without remembering it."""
+    off: Switch | None = None
+    notes: tuple[str, ...] = ()
+    """A reason why a project's content is not used, and a remedy."""
+    always: tuple[str, ...] = ()
 
-    def names(self, text: str, *, file: str) -> list[str]:
-        """Return the installed events that call sprintlog, or the name of its MCP server.
+    @property
+    def text(self) -> str:
+        """Return the text to add."""
+        return own_text(__name__, self.asset) if self.asset else self.content
+
+    def ours(self, text: str, *, file: str) -> dict[str, Any]:
+        """Return sprintlog's content in a text: values by event or by name.
 
         Raise `InvalidInputError` if the text cannot be read or has another format.
         """
         raise NotImplementedError
 
-    def is_current(self, text: str, *, file: str) -> bool:
-        """Return whether exactly this version's content is installed."""
-        raise NotImplementedError
+    def wanted(self) -> dict[str, Any]:
+        """Return the content that this version installs."""
+        return {NAME: self.text}
 
     def install(self, text: str | None, *, file: str) -> Edit:
         """Return the text with one copy of sprintlog's content, after other content."""
@@ -236,7 +259,7 @@ class AgentFile(msgspec.Struct, frozen=True):
 
     def is_bare(self, text: str, *, file: str) -> bool:
         """Return whether the text equals a new file without sprintlog's content."""
-        raise NotImplementedError
+        return not text.strip(BLANK)
 
 
 class JsonForm(AgentFile, frozen=True):
@@ -268,7 +291,7 @@ class JsonForm(AgentFile, frozen=True):
 
     def without(self, text: str, *, file: str) -> str:
         """Return the text without sprintlog's entries; remove the object if it is empty."""
-        if not self.names(text, file=file):
+        if not self.ours(text, file=file):
             return text
         text = self.emptied(text, file=file)
         if (held := self.held(text)) is not None and not held.members:
@@ -291,6 +314,8 @@ class JsonForm(AgentFile, frozen=True):
 
         If `only` is set, check just this key and the object's own key.
         """
+        if not text.strip(BLANK):
+            return {}
         said = parsed(text, file=file)
         if not isinstance(said, dict):
             raise InvalidInputError("is not a JSON object", file=file)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 import msgspec
@@ -17,13 +17,10 @@ from ...readable import as_json, originals
 from ..folders import NO_FOLDER, opened, opened_below
 from ..replace import FilePlace, NotPlainError, read_file, replace_file, replace_in
 from .edits import AgentFile, TextSpan, cut
-from .forms import FORMS, HOOKS
-from .mcp_entries import MCP, MCP_FORMS
+from .forms import FILES, HOOKS
 
 FILE_BYTES_MAX = 4 * 1024 * 1024
 SCOPES = ("project", "user")
-FILES: dict[str, Mapping[str, AgentFile]] = {HOOKS: FORMS, MCP: MCP_FORMS}
-"""The supported files, by content and by agent."""
 
 
 class Remembered(msgspec.Struct, frozen=True):
@@ -39,6 +36,8 @@ class Remembered(msgspec.Struct, frozen=True):
     existed: bool
     """Whether the file existed before sprintlog changed it."""
     what: str = HOOKS
+    made: str | None = None
+    """The topmost folder that was created for the file; empty if there is none."""
 
 
 class HookFile(NamedTuple):
@@ -51,6 +50,8 @@ class HookFile(NamedTuple):
     below: str
     memory: Path
     """The folder that stores sprintlog's additions, outside every work tree."""
+    fallback: Path | None = None
+    """The folder that stores them if the first one is not writable."""
 
     @property
     def path(self) -> Path:
@@ -59,23 +60,24 @@ class HookFile(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Return the type of content that is installed: `hooks` or `mcp`."""
+        """Return the kind of content that is installed, such as `hooks` or `mcp`."""
         return self.form.what
 
     def events(self) -> list[str]:
-        """Return the installed events that call sprintlog, or the name of its MCP server.
+        """Return the installed events that call sprintlog, or the name of other content.
 
         Raise `InvalidInputError` for an invalid file.
         """
         text = self._read()
-        return [] if text is None else self.form.names(text, file=str(self.path))
+        return [] if text is None else [*self.form.ours(text, file=str(self.path))]
 
     def is_current(self) -> bool:
         """Return whether the current version is installed."""
         return self._is_current(self._read())
 
     def _is_current(self, text: str | None) -> bool:
-        return text is not None and self.form.is_current(text, file=str(self.path))
+        path, form = str(self.path), self.form
+        return text is not None and form.ours(text, file=path) == form.wanted()
 
     def install(self, *, is_dry: bool = False) -> bool:
         """Install sprintlog's content if necessary; return whether the file changes."""
@@ -85,9 +87,10 @@ class HookFile(NamedTuple):
         edit = self.form.install(before, file=str(self.path))
         if is_dry:
             return True
-        known = self._remembered(before)
-        existed = before is not None if known is None else known.existed
-        self._remember(edit.text, edit.spans, existed=existed)
+        known = self.remembered() if before is not None else None
+        first = before is not None, self._missing_folder()
+        existed, made = (known.existed, known.made) if known is not None else first
+        self._remember(edit.text, edit.spans, existed=existed, made=made)
         self._write(edit.text, before)
         return True
 
@@ -97,38 +100,55 @@ class HookFile(NamedTuple):
         If the file has not been edited since installation, it is restored exactly.
         """
         before, form, path = self._read(), self.form, str(self.path)
-        if before is None or not form.names(before, file=path):
+        known = self.remembered()
+        if before is None:
             return False
-        known = self._remembered(before)
         if known is not None and known.sha256 == _digest(before):
             after = cut(before, [TextSpan(*one) for one in known.spans])
-        else:
+        elif form.ours(before, file=path) and (form.is_named or known is not None):
             after = form.without(before, file=path)
+        else:
+            return False
         goes = form.is_bare(after, file=path)
         goes = goes and not (known is not None and known.existed)
         if not is_dry:
-            self._write(None if goes else after, before)
-            self._memo.unlink(missing_ok=True)
+            made = None if known is None else known.made
+            self._write(None if goes else after, before, made=made)
+            for memo in filter(Path.is_file, self._memos):
+                memo.unlink(missing_ok=True)
         return True
 
     @property
-    def _memo(self) -> Path:
+    def _memos(self) -> list[Path]:
         named = os.path.realpath(self.root) + "/" + self.below
-        # Both kinds of content may be in one file, and each has its own record.
+        # Several kinds of content may be in one file, and each has its own record.
         named += "" if self.what == HOOKS else f"\0{self.what}"
-        name = sha256(os.fsencode(named))
-        return self.memory / f"{name.hexdigest()[:32]}.json"
+        name = sha256(os.fsencode(named)).hexdigest()[:32]
+        return [one / f"{name}.json" for one in (self.memory, self.fallback) if one]
 
-    def _remembered(self, text: str | None) -> Remembered | None:
-        found = _read_memo(self._memo)
-        return found if found is not None and text is not None else None
+    def remembered(self) -> Remembered | None:
+        """Return the stored additions to the file, or None."""
+        return next(filter(None, map(_read_memo, self._memos)), None)
 
-    def _remember(self, text: str, spans: list[TextSpan], *, existed: bool) -> None:
+    def _missing_folder(self) -> str:
+        """Return the topmost folder to be created for the file, or an empty text."""
+        parents = [str(one) for one in reversed(PurePath(self.below).parents)][1:]
+        return next((one for one in parents if not (self.root / one).exists()), "")
+
+    def _remember(
+        self, text: str, spans: list[TextSpan], *, existed: bool, made: str | None
+    ) -> None:
         place = self.form.agent, self.scope, str(self.root), self.below
         ours = [(start, end) for start, end in spans]
-        memo = Remembered(*place, _digest(text), ours, existed, self.what)
-        self.memory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(self._memo, as_json(memo), mode=0o600)
+        memo_of = Remembered(*place, _digest(text), ours, existed, self.what, made)
+        content = as_json(memo_of)
+        for memo in self._memos:
+            try:
+                memo.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                return replace_file(memo, content, mode=0o600)
+            except OSError as error:
+                problem = f"cannot store the changes in {memo.parent}: {error.strerror}"
+        raise RefusedError(problem, hint="nothing was written", file=str(memo))
 
     def _read(self) -> str | None:
         """Return the file's text; None if there is no file."""
@@ -148,8 +168,13 @@ class HookFile(NamedTuple):
         except UnicodeDecodeError as error:
             raise InvalidInputError("is not UTF-8 text", file=str(self.path)) from error
 
-    def _write(self, text: str | None, before: str | None) -> None:
-        """Write or remove the file; raise `RefusedError` if it differs from `before`."""
+    def _write(
+        self, text: str | None, before: str | None, *, made: str | None = None
+    ) -> None:
+        """Write or remove the file; raise `RefusedError` if it differs from `before`.
+
+        With the file, empty folders are removed, up to `made` if it is known.
+        """
         folder, _, name = self.below.rpartition("/")
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -168,9 +193,8 @@ class HookFile(NamedTuple):
             problem = f"{self.path}: {_said(error)}"
             raise RefusedError(problem, file=str(self.path)) from error
         if text is None:
-            # The folders may have been created for the file.
             with suppress(OSError), opened(self.root) as top:
-                while folder:
+                while folder and (made is None or f"{folder}/".startswith(made + "/")):
                     os.rmdir(folder, dir_fd=top)
                     folder = folder.rpartition("/")[0]
 
@@ -181,28 +205,35 @@ class HookLocation(NamedTuple):
     project: Path
     home: Path
     environment: Mapping[str, str]
+    fallback: Path | None = None
+    """The folder for what cannot be stored below the home folder."""
 
-    def file(self, agent: str, scope: str, *, what: str = HOOKS) -> HookFile:
-        """Return an agent's file in a scope, for its hooks or its MCP servers."""
+    def file(
+        self, agent: str, scope: str, *, what: str = HOOKS, content: str = ""
+    ) -> HookFile:
+        """Return an agent's file in a scope, for its hooks or for other content."""
         form = FILES[what][agent]
+        if content:
+            form = msgspec.structs.replace(form, content=content)
         if scope == "project":
-            return HookFile(form, scope, self.project, form.project, self._memory)
-        variable, default = form.home
-        root = self._folder(variable, default)
-        return HookFile(form, scope, root, form.user, self._memory)
+            return HookFile(form, scope, self.project, form.project, *self._memory)
+        root = self._folder(*form.home)
+        return HookFile(form, scope, root, form.user, *self._memory)
 
     def remembered(self) -> Iterator[HookFile]:
         """Yield the files with additions that have not been removed."""
-        for path in sorted(self._memory.glob("*.json")):
-            one = _read_memo(path)
-            form = one and FILES.get(one.what, FORMS).get(one.agent)
-            if one and form and one.below in (form.project, form.user):
-                yield HookFile(form, one.scope, Path(one.root), one.below, self._memory)
+        for folder in filter(None, self._memory):
+            for one in filter(None, map(_read_memo, sorted(folder.glob("*.json")))):
+                form = FILES.get(one.what, {}).get(one.agent)
+                if form and one.below in (form.project, form.user):
+                    root = Path(one.root)
+                    yield HookFile(form, one.scope, root, one.below, *self._memory)
 
     @property
-    def _memory(self) -> Path:
-        """Return the folder that stores sprintlog's additions to agents' files."""
-        return self._folder("XDG_STATE_HOME", ".local/state") / "sprintlog/hooks"
+    def _memory(self) -> tuple[Path, Path | None]:
+        """Return the folders that store sprintlog's additions to agents' files."""
+        state = self._folder("XDG_STATE_HOME", ".local/state") / "sprintlog/hooks"
+        return state, self.fallback
 
     def _folder(self, variable: str, default: str) -> Path:
         """Return the folder set by an environment variable, or the default."""

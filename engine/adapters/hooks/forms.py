@@ -1,28 +1,29 @@
-"""The content that `sprintlog hooks install` adds to each agent's configuration file.
+"""The content that sprintlog adds to files of agents, from the table `agents.toml`.
 
-Only events that report past actions are used, never events that wait for permission before
-a tool runs: with these, sprintlog could slow the tool down or stop it.
+A form knows how its content is found in a file's text, added and removed.
 """
 
 import re
+import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ...errors import InvalidInputError
+from ...own_files import own_text
 from . import edits
+from .edits import BLANK, NAME, AgentFile, Edit, JsonForm, TextSpan
 
-_TIMEOUT_SECONDS = 5
+HOOKS, MCP, SECTION, SKILL = "hooks", "mcp", "section", "skill"
+MEASURE, TRANSCRIPTS = "measure", "transcripts"
+BEGIN, END = "<!-- sprintlog: begin -->", "<!-- sprintlog: end -->"
 
 
-HOOKS = "hooks"
-
-
-class HookForm(edits.JsonForm, frozen=True):
+class HookForm(JsonForm, frozen=True):
     """A JSON file that contains a list of handlers for each event."""
 
-    what = HOOKS
-    key: str = "hooks"
+    key: str = HOOKS
     events: tuple[str, ...] = ()
     in_groups: bool = True
     """Whether an event contains groups of handlers rather than the handlers themselves."""
@@ -42,39 +43,11 @@ class HookForm(edits.JsonForm, frozen=True):
         handler = {**self.handler, self.command_key: self.command(event)}
         return {"hooks": [handler]} if self.in_groups else handler
 
-    def names(self, text: str, *, file: str) -> list[str]:
-        """Return the events that call sprintlog."""
-        return [*self._ours(text, file=file)]
+    def wanted(self) -> dict[str, Any]:
+        """Return the command of each event."""
+        return {name: [self.command(name)] for name in self.events}
 
-    def is_current(self, text: str, *, file: str) -> bool:
-        """Return whether exactly this version's hooks are installed."""
-        wanted = {name: [self.command(name)] for name in self.events}
-        return self._ours(text, file=file) == wanted
-
-    def fill(self, edit: edits.Edit) -> None:
-        """Add sprintlog's entry to each event's list."""
-        if self.held(edit.text) is None:
-            edit.put(edits.root(edit.text), {}, key=self.key)
-        for event in self.events:
-            hooks = self.held(edit.text)
-            assert hooks is not None
-            if held := hooks.named(event):
-                edit.put(edits.container(edit.text, held.value), self.entry(event))
-            else:
-                edit.put(hooks, [self.entry(event)], key=event)
-
-    def emptied(self, text: str, *, file: str) -> str:
-        """Return the text without sprintlog's handlers and any lists left empty."""
-        for event in self.names(text, file=file):
-            while found := self._first_of_ours(text, event):
-                text = edits.taken_out(text, *found)
-            hooks = self.held(text)
-            held = hooks and hooks.named(event)
-            if hooks and held and not edits.container(text, held.value).members:
-                text = edits.taken_out(text, hooks, held)
-        return text
-
-    def _ours(self, text: str, *, file: str) -> dict[str, list[str]]:
+    def ours(self, text: str, *, file: str) -> dict[str, Any]:
         """Return sprintlog's commands by event, after checking that they are in lists."""
         found = self.checked(text, file=file)
         for name, held in found.items():
@@ -91,6 +64,29 @@ class HookForm(edits.JsonForm, frozen=True):
             for name, held in found.items()
         }
         return {name: said for name, said in ours.items() if said}
+
+    def fill(self, edit: Edit) -> None:
+        """Add sprintlog's entry to each event's list."""
+        if self.held(edit.text) is None:
+            edit.put(edits.root(edit.text), {}, key=self.key)
+        for event in self.events:
+            hooks = self.held(edit.text)
+            assert hooks is not None
+            if held := hooks.named(event):
+                edit.put(edits.container(edit.text, held.value), self.entry(event))
+            else:
+                edit.put(hooks, [self.entry(event)], key=event)
+
+    def emptied(self, text: str, *, file: str) -> str:
+        """Return the text without sprintlog's handlers and any lists left empty."""
+        for event in self.ours(text, file=file):
+            while found := self._first_of_ours(text, event):
+                text = edits.taken_out(text, *found)
+            hooks = self.held(text)
+            held = hooks and hooks.named(event)
+            if hooks and held and not edits.container(text, held.value).members:
+                text = edits.taken_out(text, hooks, held)
+        return text
 
     def _handlers(self, entry: object) -> list[Any]:
         """Return the handlers in an entry of an event's list."""
@@ -129,124 +125,223 @@ class HookForm(edits.JsonForm, frozen=True):
         return None
 
 
-PLUGIN_MARK = "// Made by `sprintlog hooks install opencode`"
+class McpForm(JsonForm, frozen=True):
+    """A JSON file with an object that contains servers by name."""
+
+    key: str = "mcpServers"
+    entry: Mapping[str, Any] = {}
+
+    def wanted(self) -> dict[str, Any]:
+        """Return the entry of sprintlog's server."""
+        return {NAME: self.entry}
+
+    def ours(self, text: str, *, file: str) -> dict[str, Any]:
+        """Return the entry under sprintlog's name."""
+        servers = self.checked(text, file=file, only=NAME)
+        return {NAME: servers[NAME]} if NAME in servers else {}
+
+    def fill(self, edit: Edit) -> None:
+        """Add sprintlog's server after third-party servers."""
+        if (held := self.held(edit.text)) is not None:
+            edit.put(held, dict(self.entry), key=NAME)
+        else:
+            edit.put(edits.root(edit.text), {NAME: dict(self.entry)}, key=self.key)
+
+    def emptied(self, text: str, *, file: str) -> str:
+        """Return the text without sprintlog's server."""
+        servers = self.held(text)
+        ours = servers and servers.named(NAME)
+        assert servers is not None
+        assert ours is not None
+        return edits.taken_out(text, servers, ours)
 
 
-class PluginForm(edits.AgentFile, frozen=True):
-    """A JavaScript plugin that an agent loads instead of hooks; sprintlog owns the file."""
+class TomlForm(AgentFile, frozen=True):
+    """A TOML file, to whose end a table is added."""
 
-    what = HOOKS
-    events: tuple[str, ...] = ()
+    table: str
 
-    def names(self, text: str, *, file: str) -> list[str]:
-        """Return the plugin's events."""
-        return [*self.events] if text.startswith(PLUGIN_MARK) else []
+    def wanted(self) -> dict[str, Any]:
+        """Return the table's content by the table's last name."""
+        return {self.table.rpartition(".")[2]: tomllib.loads(self.text)}
 
-    def is_current(self, text: str, *, file: str) -> bool:
-        """Return whether this version's plugin is installed."""
-        return text == plugin()
+    def ours(self, text: str, *, file: str) -> dict[str, Any]:
+        """Return the table; if its name is not sprintlog's own, only if it is unchanged."""
+        held = self._held(_toml(text, file=file), file=file)
+        ours = {} if held is None else {self.table.rpartition(".")[2]: held}
+        return ours if self.is_named or ours == self.wanted() else {}
 
-    def install(self, text: str | None, *, file: str) -> edits.Edit:
-        """Return the plugin; raise `RefusedError` if a third-party file exists."""
-        if text is not None and not text.startswith(PLUGIN_MARK):
-            raise InvalidInputError(
-                "was not written by sprintlog, so it was not changed", file=file
-            )
-        edit = edits.Edit("")
-        edit.append(plugin())
+    def install(self, text: str | None, *, file: str) -> Edit:
+        """Return the text with sprintlog's table at its end."""
+        edit = Edit(self.without(text or "", file=file))
+        if self._held(_toml(edit.text, file=file), file=file) is not None:
+            added = self.text.strip().replace("\n", ", ")
+            problem = f"has a table [{self.table}]; add `{added}` to it by hand"
+            raise InvalidInputError(problem, file=file)
+        newline = _newline(edit.text)
+        block = f"[{self.table}]\n{self.text.lstrip()}".replace("\n", newline)
+        edit.append(_gap(edit.text, newline) + block)
         return edit
 
     def without(self, text: str, *, file: str) -> str:
-        """Return the unchanged text, because the complete file is removed."""
-        return text
+        """Return the text without sprintlog's table.
 
-    def is_bare(self, text: str, *, file: str) -> bool:
-        """Return whether the file belongs to sprintlog."""
-        return not text.strip(edits.BLANK) or text.startswith(PLUGIN_MARK)
+        Raise `InvalidInputError` if the table was edited by hand.
+        """
+        if not self.ours(text, file=file):
+            return text
+        name = r"[ \t]*\.[ \t]*".join(rf'(?:{x}|"{x}")' for x in self.table.split("."))
+        rest = text
+        header = re.compile(rf"^[ \t]*\[[ \t]*{name}[ \t]*[\].]", re.MULTILINE)
+        while found := header.search(rest):
+            following = re.compile(r"^[ \t]*\[", re.MULTILINE).search(rest, found.end())
+            end, start = following.start() if following else len(rest), found.start()
+            newline = _newline(rest)
+            if end == len(rest) and rest[:start].endswith(newline * 2):
+                start -= len(newline)
+            rest = edits.cut(rest, [TextSpan(start, end)])
+        wanted = _toml(text, file=file)
+        _take_out(wanted, self.table.split("."))
+        if _toml(rest, file=file) != wanted:
+            raise InvalidInputError(
+                f"the table [{self.table}] was edited by hand, so it was not changed",
+                hint=f"remove `[{self.table}]` by hand",
+                file=file,
+            )
+        return rest
+
+    def _held(self, found: Any, *, file: str) -> Any:
+        """Return the table's value, or None if it is missing."""
+        for name in self.table.split("."):
+            if not isinstance(found, dict):
+                raise InvalidInputError("is not an object", file=file, field=self.table)
+            if (found := found.get(name)) is None:
+                return None
+        return found
 
 
-_COMMAND = {"type": "command"}
-_SECONDS = {**_COMMAND, "timeout": _TIMEOUT_SECONDS}
+class SectionForm(AgentFile, frozen=True):
+    """A Markdown file with a section between two marks."""
 
-FORMS: dict[str, HookForm | PluginForm] = {
-    form.agent: form
-    for form in (
-        HookForm(
-            "claude",
-            ".claude/settings.json",
-            "settings.json",
-            ("CLAUDE_CONFIG_DIR", ".claude"),
-            events=(
-                *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
-                *("SubagentStop", "Stop", "StopFailure", "PreCompact", "SessionEnd"),
-            ),
-            handler=_SECONDS,
-        ),
-        HookForm(
-            "codex",
-            ".codex/hooks.json",
-            "hooks.json",
-            ("CODEX_HOME", ".codex"),
-            events=(
-                *("SessionStart", "UserPromptSubmit", "PostToolUse", "SubagentStop"),
-                *("PreCompact", "Stop", "SessionEnd"),
-            ),
-            # Of two more seconds at the end of a session codex would make three.
-            handler=_COMMAND | {"timeout": 3},
-        ),
-        HookForm(
-            "gemini",
-            ".gemini/settings.json",
-            ".gemini/settings.json",
-            ("GEMINI_CLI_HOME", ""),
-            # The agent compacts before every turn, so the event has no meaning.
-            events=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
-            handler={"name": "sprintlog", **_COMMAND, "timeout": _TIMEOUT_SECONDS * 1000},
-        ),
-        HookForm(
-            "copilot",
-            ".github/hooks/sprintlog.json",
-            "hooks/sprintlog.json",
-            ("COPILOT_HOME", ".copilot"),
-            events=(
-                *("sessionStart", "userPromptSubmitted", "postToolUse"),
-                *("postToolUseFailure", "subagentStop", "agentStop", "errorOccurred"),
-                "sessionEnd",
-            ),
-            begins={"version": 1},
-            in_groups=False,
-            handler=_COMMAND | {"timeoutSec": _TIMEOUT_SECONDS},
-            command_key="bash",
-            says_event=True,
-        ),
-        HookForm(
-            "cursor",
-            ".cursor/hooks.json",
-            ".cursor/hooks.json",
-            ("", ""),
-            events=(
-                *("sessionStart", "beforeSubmitPrompt", "postToolUse"),
-                *("postToolUseFailure", "subagentStop", "preCompact", "stop", "sessionEnd"),
-            ),
-            begins={"version": 1},
-            in_groups=False,
-            handler={"timeout": _TIMEOUT_SECONDS},
-        ),
-        PluginForm(
-            "opencode",
-            ".opencode/plugins/sprintlog.js",
-            "opencode/plugins/sprintlog.js",
-            ("XDG_CONFIG_HOME", ".config"),
-            events=(
-                *("session.created", "chat.message", "tool.execute.after"),
-                *("session.compacted", "session.error", "session.idle"),
-            ),
-        ),
-    )
+    def wanted(self) -> dict[str, Any]:
+        """Return the section with its marks."""
+        return {NAME: f"{BEGIN}\n{self.text}{END}"}
+
+    def ours(self, text: str, *, file: str) -> dict[str, Any]:
+        """Return the section; raise `InvalidInputError` if its marks are not one pair."""
+        if not (held := self._span(text, file=file)):
+            return {}
+        return {NAME: text[held.start : held.end].replace("\r\n", "\n")}
+
+    def install(self, text: str | None, *, file: str) -> Edit:
+        """Return the text with the section at its end."""
+        edit = Edit(self.without(text or "", file=file))
+        newline = _newline(edit.text)
+        block = f"{self.wanted()[NAME]}\n".replace("\n", newline)
+        edit.append(_gap(edit.text, newline) + block)
+        return edit
+
+    def without(self, text: str, *, file: str) -> str:
+        """Return the text without the section."""
+        if not (held := self._span(text, file=file)):
+            return text
+        before, after = text[: held.start], text[held.end :]
+        newline = _newline(text)
+        after = after.removeprefix(newline)
+        if not after and before.endswith(newline * 2):
+            before = before.removesuffix(newline)
+        return before + after
+
+    def _span(self, text: str, *, file: str) -> TextSpan | None:
+        begins, ends = text.count(BEGIN), text.count(END)
+        if not begins and not ends:
+            return None
+        start, end = text.find(BEGIN), text.find(END)
+        if (begins, ends) != (1, 1) or end < start:
+            problem = f"the marks `{BEGIN}` and `{END}` must occur once, in this order"
+            raise InvalidInputError(problem, file=file)
+        return TextSpan(start, end + len(END))
+
+
+class WholeForm(AgentFile, frozen=True):
+    """A file that belongs to sprintlog, such as a plugin or a skill."""
+
+    mark: str
+    """The text with which the file begins."""
+    events: tuple[str, ...] = ()
+
+    def wanted(self) -> dict[str, Any]:
+        """Return the text for each event."""
+        return dict.fromkeys(self.events or (NAME,), self.text)
+
+    def ours(self, text: str, *, file: str) -> dict[str, Any]:
+        """Return the text for each event if the file is sprintlog's."""
+        is_ours = text.startswith(self.mark)
+        return dict.fromkeys(self.events or (NAME,), text) if is_ours else {}
+
+    def install(self, text: str | None, *, file: str) -> Edit:
+        """Return the file's text; raise `InvalidInputError` for a third-party file."""
+        if text is not None and not text.startswith(self.mark):
+            problem = "was not written by sprintlog, so it was not changed"
+            raise InvalidInputError(problem, file=file)
+        edit = Edit("")
+        edit.append(self.text)
+        return edit
+
+    def without(self, text: str, *, file: str) -> str:
+        """Return an empty text; raise `InvalidInputError` if the file was edited."""
+        if self.text and text != self.text:
+            problem = "was edited, or written by another version, so it was not removed"
+            raise InvalidInputError(problem, file=file)
+        return ""
+
+
+_FORMS: dict[str, type[AgentFile]] = {
+    "hooks": HookForm,
+    "mcp": McpForm,
+    "toml": TomlForm,
+    "section": SectionForm,
+    "whole": WholeForm,
 }
-"""The files by agent name."""
 
 
-def plugin() -> str:
-    """Return the plugin file for opencode, which loads plugins instead of hooks."""
-    return Path(__file__).with_name("opencode_plugin.js").read_text(encoding="utf-8")
+def _files() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for agent, rows in tomllib.loads(own_text(__name__, "agents.toml")).items():
+        for what, row in rows.items():
+            form = _FORMS[row.pop("form")]
+            one = msgspec.convert({**row, "agent": agent, "what": what}, form)
+            found.setdefault(what, {})[agent] = one
+    return found
+
+
+FILES = _files()
+"""The files, by content and by agent."""
+
+
+def _toml(text: str, *, file: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInputError(f"is not TOML: {error}", file=file) from error
+    except RecursionError as error:
+        raise InvalidInputError("is nested too deeply", file=file) from error
+
+
+def _take_out(found: dict[str, Any], names: list[str]) -> None:
+    """Remove a table from its parents, and the parents that are empty then."""
+    if rest := names[1:]:
+        _take_out(found[names[0]], rest)
+    if not rest or not found[names[0]]:
+        del found[names[0]]
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _gap(text: str, newline: str) -> str:
+    """Return what separates an addition from the text before it."""
+    if not text.strip(BLANK):
+        return ""
+    return newline if text.endswith("\n") else newline * 2

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...readable import quoted
-from .files import HookFile, HookLocation
+from .files import SCOPES, HookFile, HookLocation
 from .forms import HOOKS
-from .mcp_entries import MCP
 
 _BYTES_MAX = 4 * 1024 * 1024
 
@@ -25,12 +24,18 @@ class Hindrance(NamedTuple):
 
 def hindrances(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
     """Yield the reasons why a file's hooks may not be called, or may be called twice."""
+    form, in_project = file.form, file.scope == SCOPES[0]
     yield from _program(around)
-    if file.what == MCP:
-        if says := _OF_TOOLS.get((file.form.agent, file.scope)):
-            yield Hindrance(*says)
-    elif judge := _OF_AGENTS.get(file.form.agent):
-        yield from judge(file, around)
+    for scope in SCOPES if form.off else ():
+        place = around.file(form.agent, scope).path
+        if form.off and _at(_read(place, json.loads), *form.off.key) is form.off.value:
+            said = f"{'.'.join(form.off.key)} = {json.dumps(form.off.value)}"
+            yield Hindrance(f"{place} contains {said}", "remove that line")
+    if file.what == HOOKS and form.agent in _OF_AGENTS:
+        yield from _OF_AGENTS[form.agent](file, around)
+    for note in (form.notes if in_project else (), form.always):
+        if note:
+            yield Hindrance(*note)
 
 
 def covered_by(file: HookFile, around: HookLocation) -> Path | None:
@@ -49,35 +54,6 @@ def _program(around: HookLocation) -> Iterator[Hindrance]:
         "sprintlog is not on the PATH, so agents do not find it",
         f"`export PATH={quoted(str(Path(sys.executable).parent))}:$PATH`",
     )
-
-
-_OF_TOOLS = {
-    ("claude", "project"): (
-        "claude asks once whether a project's servers may run, and `claude -p` starts none "
-        "before that",
-        "`claude --mcp-config .mcp.json`, or --scope user",
-    ),
-    ("codex", "project"): (
-        "codex reads a project's servers only where it trusts the project",
-        "--scope user",
-    ),
-    ("gemini", "project"): (
-        "gemini starts a project's servers only in a folder that it trusts",
-        "`GEMINI_CLI_TRUST_WORKSPACE=true gemini …`, or --scope user",
-    ),
-    ("copilot", "project"): (
-        "`copilot -p` starts no server of a project by itself",
-        "GITHUB_COPILOT_PROMPT_MODE_WORKSPACE_MCP=true, or --scope user",
-    ),
-}
-
-
-def _claude(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
-    for scope in ("project", "user"):
-        place = around.file("claude", scope).path
-        if _read(place, json.loads).get("disableAllHooks") is True:
-            yield Hindrance(f"{place} says disableAllHooks", "remove that line")
-    yield Hindrance("`claude --bare` runs no hooks", "leave out --bare")
 
 
 def _codex(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
@@ -104,10 +80,6 @@ def _codex(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
 
 
 def _gemini(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
-    for scope in ("project", "user"):
-        place = around.file("gemini", scope).path
-        if _at(_read(place, json.loads), "hooksConfig", "enabled") is False:
-            yield Hindrance(f"{place} says hooksConfig.enabled = false", "remove that line")
     if file.scope == "user":
         return
     trusted = around.file("gemini", "user").root / ".gemini" / "trustedFolders.json"
@@ -136,7 +108,6 @@ def _copilot(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
 
 
 _OF_AGENTS: dict[str, Callable[[HookFile, HookLocation], Iterator[Hindrance]]] = {
-    "claude": _claude,
     "codex": _codex,
     "gemini": _gemini,
     "copilot": _copilot,

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.adapters.hooks.edits import cut
 from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, HookLocation
-from sprintlog.engine.adapters.hooks.forms import FORMS, HookForm, plugin
+from sprintlog.engine.adapters.hooks.forms import FILES, HOOKS, HookForm
 from sprintlog.engine.errors import RefusedError
 
+FORMS = FILES[HOOKS]
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "hooks"
 JSON_FORMS = {name: form for name, form in FORMS.items() if isinstance(form, HookForm)}
 
@@ -177,9 +178,9 @@ def test_a_plugin_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="not written by sprintlog"):
         file.install()
     assert not file.uninstall()
-    file.path.write_text(plugin().replace("detached: true, ", ""))
+    file.path.write_text(FORMS["opencode"].text.replace("detached: true, ", ""))
     assert file.install()
-    assert file.path.read_text() == plugin()
+    assert file.path.read_text() == FORMS["opencode"].text
 
 
 def test_what_is_remembered_is_for_the_person_alone(tmp_path: Path) -> None:
@@ -230,7 +231,7 @@ def test_what_is_put_in_is_found_and_cut_out_to_the_byte(found: tuple[str, str])
     before = json.loads(text.removeprefix("\ufeff"))
     edit = form.install(text, file="f")
     after = json.loads(edit.text.removeprefix("\ufeff"))
-    assert set(form.names(edit.text, file="f")) == set(form.events)
+    assert set(form.ours(edit.text, file="f")) == set(form.events)
     for event in form.events:
         others = before.get("hooks", {}).get(event, [])
         assert after["hooks"][event] == [*others, form.entry(event)]

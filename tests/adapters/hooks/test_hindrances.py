@@ -39,7 +39,7 @@ def test_claude_may_have_all_hooks_off(around: HookLocation) -> None:
     place = around.file("claude", "user").path
     place.parent.mkdir(parents=True)
     place.write_text('{"disableAllHooks": true}')
-    assert f"{place} says disableAllHooks" in said(around, "claude")
+    assert f"{place} contains disableAllHooks = true" in said(around, "claude")
 
 
 def test_codex_asks_for_trust_twice(around: HookLocation) -> None:

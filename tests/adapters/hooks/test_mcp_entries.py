@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sprintlog.engine.adapters.hooks.edits import NAME
 from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, HookLocation
-from sprintlog.engine.adapters.hooks.forms import FORMS, HOOKS
-from sprintlog.engine.adapters.hooks.mcp_entries import MCP, MCP_FORMS, NAME, McpForm
+from sprintlog.engine.adapters.hooks.forms import FILES, HOOKS, MCP, McpForm
 from sprintlog.engine.errors import InvalidInputError
 from tests.lengths import examples
 
+MCP_FORMS = FILES[MCP]
+KEYS = {name: getattr(form, "key", "mcp_servers") for name, form in MCP_FORMS.items()}
 JSON_FORMS = [form for form in MCP_FORMS.values() if isinstance(form, McpForm)]
 THEIRS = '{ "model":"opus",\n\t"%s": {"other": {"command": "x", "args": [1.50]} } }\n'
 CODEX = '# mine\nmodel = "o"   # fast\n\n[mcp_servers.other]\ncommand = "x"\n'
@@ -26,7 +28,7 @@ def file_of(agent: str, root: Path, scope: str = "project") -> HookFile:
 
 def test_each_agent_that_has_hooks_has_tools() -> None:
     """Hooks and tools are installed under the same agent names."""
-    assert MCP_FORMS.keys() == FORMS.keys()
+    assert MCP_FORMS.keys() == FILES[HOOKS].keys()
 
 
 @pytest.mark.parametrize("agent", MCP_FORMS)
@@ -40,7 +42,7 @@ def test_a_new_file_has_our_server_and_goes_without_a_trace(
     assert not file.install()
     text = file.path.read_text()
     said = tomllib.loads(text) if file.form.agent == "codex" else json.loads(text)
-    entry = said[MCP_FORMS[agent].key][NAME]
+    entry = said[KEYS[agent]][NAME]
     command = entry["command"]
     words = command if isinstance(command, list) else [command, *entry["args"]]
     assert words == ["sprintlog", "mcp"]
@@ -57,7 +59,7 @@ def test_servers_of_others_stay_as_they_are(
 ) -> None:
     """Every byte of a foreign file is restored, even without remembered text."""
     file = file_of(agent, tmp_path)
-    before = CODEX if agent == "codex" else THEIRS % MCP_FORMS[agent].key
+    before = CODEX if agent == "codex" else THEIRS % KEYS[agent]
     file.path.parent.mkdir(parents=True, exist_ok=True)
     file.path.write_text(before)
     assert file.install()

@@ -1174,6 +1174,24 @@ export interface SettingsAnswer {
   values: SettingValue[];
 }
 
+/** The differences between a work tree and its setup. */
+export interface SetupAnswer {
+  root: string;
+  agents: string[];
+  steps: SetupStep[];
+  done: boolean;
+  notes?: HookNote[];
+}
+
+/** A file or a log that `setup` changes. */
+export interface SetupStep {
+  what: string;
+  file: string;
+  action: string;
+  says: string;
+  problem?: string | null;
+}
+
 /** A newly taken snapshot. */
 export interface SnapshotAnswer {
   position: number;
@@ -1571,6 +1589,7 @@ export interface CommandAnswers {
   "hooks install": HooksOfAgent;
   "hooks status": HooksStatus;
   "session reconcile": Reconciled;
+  setup: (SetupAnswer | TakenIn | LoopTaken)[];
   "hooks uninstall": HooksOfAgent;
   "import journal": TakenIn[];
   "import orchestrator": LoopTaken;

@@ -1,0 +1,373 @@
+"""The `sprintlog setup` command: install everything that agents need, or remove it."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from sprintlog.engine.adapters.hooks.files import HookFile
+from sprintlog.engine.adapters.hooks.forms import (
+    FILES,
+    HOOKS,
+    MCP,
+    MEASURE,
+    SECTION,
+    SKILL,
+    TRANSCRIPTS,
+)
+from sprintlog.engine.adapters.hooks.preconditions import covered_by, hindrances
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.service.place.location import INSTALLED, is_everything, place_for_new
+from sprintlog.engine.service.place.trust import safe_list
+from sprintlog.projections.views.log import Offer
+from sprintlog.projections.views.settings import HookNote, SetupAnswer, SetupStep
+from sprintlog.projections.workspace import Workspace
+
+from .. import settings, typed
+from ..agents.hooks import around_here
+from ..agents.mcp import NEEDED
+from ..agents.uninstall import remove_log
+from ..back.agreement import Agreement, agree, asks, with_asking
+from ..context import find_log, log_place, open_workspace, with_json
+from ..output import hint, print_answer, print_text
+from ..settings import trust
+from .init import suggestions_here, take_offer
+from .suggestions import EVERYBODY, AgentFiles, agents_of, look, measure_of
+
+TRANSCRIPTS_MB = 200
+MADE = "log"
+"""The file in a log's folder that states that `setup` created the log."""
+SAYS = {
+    HOOKS: "hooks of {}",
+    MCP: "MCP server for {}",
+    SECTION: "a section for agents",
+    SKILL: "a skill for agents",
+    MEASURE: "the tests as the measure: {}",
+    TRANSCRIPTS: f"copies of transcripts, at most {TRANSCRIPTS_MB} MB",
+}
+_MEASURE, _COPIES = "measure.run", "hooks.copy-transcripts"
+
+
+@typed.command("setup")
+@typed.argument("agents", metavar="[AGENT…]", nargs=-1, type=typed.Choice([*FILES[HOOKS]]))
+@typed.flag(
+    "--copy-transcripts",
+    "copies",
+    help="Keep masked copies of the agents' transcripts in the log's folder.",
+)
+@typed.flag("--check", "checks", help="Change nothing; exit with 1 if anything differs.")
+@typed.flag("--remove", "removes", help="Remove everything that setup installed.")
+@with_asking
+@with_json
+def command(
+    agents: tuple[str, ...],
+    copies: bool,
+    checks: bool,
+    removes: bool,
+    wanted: Agreement,
+    as_json: bool,
+) -> None:
+    """Set up this work tree for agents: log, hooks, tools, instructions and measure.
+
+    Without AGENT, the agents are those on the PATH and those with files in the work tree.
+    For each of them, hooks, the entry of `sprintlog mcp`, a section of AGENTS.md or
+    CLAUDE.md, and a skill are installed. The command that runs the tests is written to
+    sprintlog.toml unless a measure is set. A PROGRESS.yaml or prd.json is imported into an
+    empty log. The changes are shown first; nothing that is found is run.
+
+    Only a sprintlog.toml that this command creates is trusted without a further prompt.
+    --remove restores all files byte for byte; a file that has changed since loses only
+    sprintlog's content, and a log that contains events stays.
+
+    Examples: sprintlog setup
+
+    sprintlog setup claude codex --yes
+
+    sprintlog setup --check
+    """
+    if checks and (removes or copies or wanted.yes or wanted.dry_run):
+        raise click.UsageError("--check cannot be combined with options that change files")
+    if removes and copies:
+        raise click.UsageError("--remove cannot be combined with --copy-transcripts")
+    around = around_here()
+    if is_everything(around.project):
+        raise RefusedError(
+            f"{around.project} contains nearly everything, so it is not set up",
+            hint="run `sprintlog setup` in a project's folder",
+            file=str(around.project),
+        )
+    found = look(around.project, path=around.environment.get("PATH", ""))
+    given = list(dict.fromkeys(agents))
+    it = AgentFiles(around, found, given, copies)
+    if removes:
+        _remove(it, wanted, as_json=as_json)
+        return
+    chosen = given or (_installed(it) if checks else []) or agents_of(found)
+    chosen = [one for one in chosen if one in FILES[HOOKS]]
+    _install(it._replace(agents=chosen), wanted, checks=checks, as_json=as_json)
+
+
+def _installed(it: AgentFiles) -> list[str]:
+    """Return the agents whose hooks or servers are installed in this project."""
+    found = []
+    for agent in FILES[HOOKS]:
+        try:
+            if any(it.file(agent, what).events() for what in (HOOKS, MCP)):
+                found.append(agent)
+        except InvalidInputError:
+            found.append(agent)
+    return found
+
+
+def _files(it: AgentFiles) -> Iterator[HookFile]:
+    """Yield the files to be changed, in an order whose reverse restores all bytes."""
+    settings_file = settings.settings_file()
+    given = {} if settings_file is None else settings_file.given
+    in_project = settings_file is not None and settings_file.path.name != settings.NAME
+    measure = it.measure()
+    if measure and not in_project and (_MEASURE not in given or measure.is_current()):
+        yield measure
+    if it.copies and not in_project and _COPIES not in given:
+        content = f"copy-transcripts = {TRANSCRIPTS_MB}\n"
+        yield it.file(EVERYBODY, TRANSCRIPTS, content)
+    shared: dict[Path, HookFile] = {}
+    for agent in it.agents:
+        hooks = it.file(agent, HOOKS)
+        if not (agent == "copilot" and "claude" in it.agents) and not (
+            covered_by(hooks, it.around) and not hooks.path.exists()
+        ):
+            yield hooks
+        if _has_tools():
+            yield it.file(agent, MCP)
+        for one in (it.section(agent), it.skill(agent)):
+            shared.setdefault(one.path, one)
+    yield from shared.values()
+
+
+def _step(
+    it: AgentFiles, file: HookFile, action: str, problem: str | None = None
+) -> SetupStep:
+    detail = file.form.agent
+    if file.what == MEASURE:
+        detail = ", ".join(json.loads(file.form.content.partition("= ")[2] or "[]"))
+    path = os.path.relpath(file.path, it.root)
+    return SetupStep(file.what, path, action, SAYS[file.what].format(detail), problem)
+
+
+class Plan(NamedTuple):
+    """The missing content: the steps to show, and the files to change."""
+
+    steps: list[SetupStep]
+    files: list[HookFile]
+    offer: Offer | None
+
+    @property
+    def changes(self) -> list[SetupStep]:
+        """Return the steps that can be carried out."""
+        return [one for one in self.steps if one.problem is None]
+
+
+def _planned(it: AgentFiles, *, checks: bool) -> Plan:
+    steps, todo, is_empty = [], [], True
+    try:
+        find_log()
+        with open_workspace() as workspace:
+            is_empty = not workspace.log.last_position()
+    except NotFoundError:
+        start, named = log_place()
+        folder = str(place_for_new(start, folder=named).folder)
+        steps.append(SetupStep("log", folder, "create", "the log"))
+    for file in _files(it):
+        try:
+            if file.is_current():
+                continue
+            file.install(is_dry=True)
+        except InvalidInputError as error:
+            steps.append(_step(it, file, "skip", error.message))
+            continue
+        steps.append(_step(it, file, "update" if file.path.exists() else "create"))
+        todo.append(file)
+    plans = suggestions_here(it.root) if is_empty and not checks else ()
+    if offer := next((one for one in plans if _is_plan(one)), None):
+        steps.append(SetupStep("plan", offer.found, "import", offer.says))
+    return Plan(steps, todo, offer)
+
+
+def _install(it: AgentFiles, wanted: Agreement, *, checks: bool, as_json: bool) -> None:
+    """Show the missing content, and install it if the user agrees."""
+    plan = _planned(it, checks=checks)
+    does = bool(plan.changes) and not (checks or wanted.dry_run)
+    notes = _notes(it) if plan.changes and not checks else []
+    answer = SetupAnswer(str(it.root), it.agents, plan.steps, does, notes)
+    if does and not wanted.yes and not as_json:
+        print_text(*_lines(it, answer))
+    if does and not wanted.yes:
+        agree(is_asked=asks(as_json=as_json), remark="")
+    files = _apply(plan) if does else []
+    is_shown = wanted.yes or not does
+    print_answer(answer, _lines(it, answer) if is_shown else (), as_json=as_json)
+    if not (checks or wanted.dry_run):
+        _say_trust(files, wanted, as_json=as_json)
+    if not as_json:
+        for one in notes:
+            hint(one.says + (f": {one.helps}" if one.helps else ""))
+    if does and plan.offer:
+        take_offer(plan.offer, *(["--json"] if as_json else []))
+    if (checks and plan.steps) or len(plan.changes) < len(plan.steps):
+        sys.exit(1)
+
+
+def _is_plan(offer: Offer) -> bool:
+    words = (offer.command or "").split()[1:3]
+    return offer.safe or words == ["import", "prd"]
+
+
+def _apply(plan: Plan) -> list[HookFile]:
+    """Create the log and change the files; return the files."""
+    files = plan.files
+    if any(one.what == "log" for one in plan.steps):
+        start, named = log_place()
+        address = settings.log_address()
+        with Workspace.init(start, folder=named, address=address, safe=safe_list()) as made:
+            folder = made.location.folder / INSTALLED
+        folder.mkdir(mode=0o700, exist_ok=True)
+        (folder / MADE).touch(mode=0o600)
+        files = [one._replace(fallback=folder) for one in files]
+    for file in files:
+        file.install()
+    return files
+
+
+def _say_trust(files: list[HookFile], wanted: Agreement, *, as_json: bool) -> None:
+    """Trust a settings file that this command created; ask before trusting another."""
+    settings.forget()
+    found = settings.settings_file()
+    if found is None or found.is_trusted:
+        return
+    first = next((one.remembered() for one in files if one.path == found.path), None)
+    trusts = first is not None and not first.existed
+    says = ", ".join(f"{key} = {value}" for key, value in found.needs_trust.items())
+    if not trusts and not wanted.yes and asks(as_json=as_json):
+        trusts = click.confirm(f"trust {found.path}, which sets {says}?", err=True)
+    if not trusts:
+        hint(f"{found.path} is not trusted: `sprintlog config --trust`")
+        return
+    try:
+        trust.trust(found.folder, found.digest)
+    except OSError as error:
+        hint(f"{found.path} cannot be trusted: {error.strerror}: {error.filename}")
+
+
+def _notes(it: AgentFiles) -> list[HookNote]:
+    hooks = [one for one in _files(it) if one.what == HOOKS]
+    found = {one.says: one for file in hooks for one in hindrances(file, it.around)}
+    notes = [HookNote(one.says, one.helps) for one in found.values()]
+    if it.agents and not _has_tools():
+        notes.append(HookNote("the MCP server requires the extra `mcp`"))
+    return notes
+
+
+def _has_tools() -> bool:
+    return all(find_spec(name) for name in NEEDED)
+
+
+def _lines(it: AgentFiles, answer: SetupAnswer, *, removes: bool = False) -> Iterator[str]:
+    if not removes:
+        measure = measure_of(it.found)
+        found = [*answer.agents, *([f"the tests: {measure}"] if measure else [])]
+        yield f"found in {it.root}: {', '.join(found) or 'nothing'}"
+    for one in answer.steps:
+        problem = f": {one.problem}" if one.problem else ""
+        yield f"{one.action} {one.file}: {one.says}{problem}"
+    if not answer.steps:
+        yield "nothing is installed" if removes else "everything is set up"
+    if not (removes or answer.agents):
+        names = ", ".join(FILES[HOOKS])
+        yield f"no agent was found; add one with `sprintlog setup AGENT`: {names}"
+
+
+def _remove(it: AgentFiles, wanted: Agreement, *, as_json: bool) -> None:
+    """Show the installed content, and remove it if the user agrees."""
+    steps, todo = [], []
+    for file in _removable(it):
+        try:
+            if not file.uninstall(is_dry=True):
+                if file.remembered():
+                    problem = "has changed since, and is not removed"
+                    steps.append(_step(it, file, "keep", problem))
+                continue
+        except InvalidInputError as error:
+            if file.remembered():
+                steps.append(_step(it, file, "keep", error.message))
+            continue
+        steps.append(_step(it, file, "remove"))
+        todo.append(file)
+    log = None if it.agents else _log_step(it)
+    steps += [log] if log else []
+    changes = [one for one in steps if one.problem is None]
+    does = bool(changes) and not wanted.dry_run
+    answer = SetupAnswer(str(it.root), it.agents, steps, does)
+    if does and not wanted.yes and not as_json:
+        print_text(*_lines(it, answer, removes=True))
+    if does and not wanted.yes:
+        agree(is_asked=asks(as_json=as_json), remark="")
+    if does:
+        found = settings.settings_file()
+        was_trusted = found is not None and bool(found.needs_trust) and found.is_trusted
+        for file in todo:
+            file.uninstall()
+        if any(one.what in (MEASURE, TRANSCRIPTS) for one in todo):
+            _forget_trust(it.root, was_trusted=was_trusted)
+        if log and log.problem is None:
+            remove_log(find_log())
+    shown = wanted.yes or not does
+    print_answer(answer, _lines(it, answer, removes=True) if shown else (), as_json=as_json)
+
+
+def _removable(it: AgentFiles) -> list[HookFile]:
+    """Return the project's files, in an order that restores all bytes."""
+    rest = [agent for agent in _installed(it) if it.agents and agent not in it.agents]
+    others = _files(it._replace(agents=rest)) if it.agents else ()
+    stays = {(one.path, one.what) for one in others}
+    measure = it.measure() or it.file(EVERYBODY, MEASURE)
+    found = [measure, it.file(EVERYBODY, TRANSCRIPTS)]
+    for agent in it.agents or FILES[HOOKS]:
+        found += [it.file(agent, HOOKS), it.file(agent, MCP)]
+        found += [it.skill(agent)]
+        found += [it.section(agent), it.file(EVERYBODY, SECTION)]
+        found += [it.file(agent, SECTION)] if agent in FILES[SECTION] else []
+    by_place = {(one.path, one.what): one for one in found}
+    if it.agents:
+        stays |= {place for place in by_place if place[1] in (MEASURE, TRANSCRIPTS)}
+    return [one for place, one in reversed(by_place.items()) if place not in stays]
+
+
+def _log_step(it: AgentFiles) -> SetupStep | None:
+    """Return the removal of the log if `setup` created it; a log with events stays."""
+    try:
+        location = find_log()
+    except NotFoundError:
+        return None
+    if not (location.folder / INSTALLED / MADE).exists():
+        return None
+    with open_workspace() as workspace:
+        events = workspace.log.last_position()
+    folder = str(location.folder)
+    if events:
+        return SetupStep("log", folder, "keep", "the log", "it contains events")
+    return SetupStep("log", folder, "remove", "the log")
+
+
+def _forget_trust(root: Path, *, was_trusted: bool) -> None:
+    """Remove the trust in settings that no longer exist; trust in the rest stays."""
+    settings.forget()
+    found = settings.settings_file()
+    if found is not None and found.needs_trust and was_trusted:
+        trust.trust(found.folder, found.digest)
+    elif was_trusted:
+        trust.forget(root)
