@@ -17,10 +17,7 @@ ANSWER_SECONDS = 590.0
 def settle_later(
     stream: str, tell: Callable[[str], None], *, ends: bool, answers: bool
 ) -> bytes:
-    """Settle a session in a detached process; return the answer to the agent, if any.
-
-    `tell` stores a problem, because nobody else reports the errors of this process.
-    """
+    """Settle a session in a detached process; return the answer to the agent, if any."""
     reading, writing = os.pipe() if answers else (-1, -1)
     if (child := os.fork()) == 0:
         try:

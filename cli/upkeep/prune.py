@@ -60,7 +60,7 @@ def _age(
 )
 @typed.flag(
     "--sessions",
-    help="Erase the content of agents' tool calls, not snapshots; requires --older-than.",
+    help="Erase the texts of agents' sessions, not snapshots; requires --older-than.",
 )
 @typed.flag("--dry-run", help="Show what would be removed; change nothing.")
 @with_recording
@@ -133,20 +133,21 @@ def _show(
 def prune_sessions(
     workspace: Workspace, options: Options, *, age: timedelta, dry_run: bool
 ) -> None:
-    """Erase the content of tool calls in sessions that are older than `age`."""
+    """Erase the texts in sessions that are older than `age`."""
     before = parse(workspace.now()) - age
     found = [*known.old_sessions(workspace.log, to_text(before))]
-    names, calls = [one.name for one in found], sum(one.calls for one in found)
+    names = [one.name for one in found]
+    payloads = sum(one.payloads for one in found)
     size = sum(one.bytes for one in found)
-    what = f"{counted(calls, 'tool call')} of {counted(len(found), 'session')}"
+    what = f"{counted(payloads, 'event')} of {counted(len(found), 'session')}"
     if dry_run:
         lines = [
-            f"would erase {counted(one.calls, 'tool call')} of {one.name}, "
+            f"would erase {counted(one.payloads, 'event')} of {one.name}, "
             f"{in_units(one.bytes)}"
             for one in found
         ]
         lines.append(f"would erase {what}; nothing is changed")
-        answer = SessionsPruning(names, calls, size)
+        answer = SessionsPruning(names, payloads, size)
         print_answer(answer, lines, as_json=options.as_json)
         return
     file = workspace.location.database
@@ -169,7 +170,7 @@ def prune_sessions(
         # The query copy still contains the sessions; the next query rebuilds it.
         remove_copies(workspace, {read_model.NAME: 0})
     freed = max(long - _size(file), 0)
-    done = SessionsPruned(names, calls, size, freed, said)
+    done = SessionsPruned(names, payloads, size, freed, said)
     print_answer(done, [f"{what} erased, {in_units(freed)} freed"], as_json=options.as_json)
 
 

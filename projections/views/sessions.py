@@ -40,12 +40,12 @@ class Reconciled(Struct, frozen=True, kw_only=True):
 
 
 class SessionsPruned(Struct, frozen=True):
-    """Sessions whose recorded tool-call contents were erased."""
+    """Sessions whose recorded texts were erased."""
 
     sessions: list[str]
     """The names of the sessions, `AGENT-ID`."""
-    tool_calls: int
-    """The number of calls whose contents were erased."""
+    payloads: int
+    """The number of events whose contents were erased."""
     bytes_erased: int
     bytes_freed: int
     """The number of bytes by which the log file has shrunk."""
@@ -53,10 +53,10 @@ class SessionsPruned(Struct, frozen=True):
 
 
 class SessionsPruning(Struct, frozen=True):
-    """Sessions whose recorded tool-call contents would be erased."""
+    """Sessions whose recorded texts would be erased."""
 
     sessions: list[str]
-    tool_calls: int
+    payloads: int
     bytes: int
 
 

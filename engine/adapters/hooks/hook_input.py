@@ -202,7 +202,7 @@ def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
         shown = re.sub(r"[^A-Za-z0-9._-]", "?", (word(name) or "")[:60])
         raise OddHookError(f"unknown event {shown or 'without a name'}")
     if parent := text(message.get("parentAgentId")):
-        # A subagent of Copilot reports its work as a session of its own.
+        # A subagent of Copilot reports its work as another session.
         session, moment = parent, _OF_SUBAGENTS.get(moment, moment)
     stream = session_stream(agent, session)
     if moment == PASSED:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ...errors import NotFoundError, RefusedError
 from ...log.envelope import Appended, RecordedEvent, Span
 from ...log.port import Log
-from ...sessions.events import SessionEvent, ToolCalled
+from ...sessions.events import PromptGiven, SessionEvent, ToolCalled, TurnEnded
 from ...sessions.names import session_of, session_stream
 from ...sessions.summary import Summary
 from ...sprint.events import ActivitySeen
@@ -18,13 +18,17 @@ SESSIONS_OF_AN_EVENT = 1_000
 """The maximum number of sessions erased by a single event, which lists them."""
 
 
+WITH_TEXT = (PromptGiven, ToolCalled, TurnEnded)
+
+
 class OldSession(NamedTuple):
-    """A session whose calls can be erased."""
+    """A session whose texts can be erased."""
 
     name: str
     """The name of the session: `AGENT-ID`."""
-    span: Span
-    calls: int
+    spans: tuple[Span, ...]
+    payloads: int
+    """The number of events with text."""
     bytes: int
 
 
@@ -40,19 +44,21 @@ def old_sessions(log: Log, before: str) -> Iterator[OldSession]:
         last = next(log.read_stream(stream, after=version - 1), None)
         if last is None or parse(last.at) >= moment:
             continue
-        span = Span(stream, 1, version, ToolCalled.type)
-        calls, size = measured(log, span)
-        if calls:
-            yield OldSession(name, span, calls, size)
+        spans = [Span(stream, 1, version, event.type) for event in WITH_TEXT]
+        found = [(span, *measured(log, span)) for span in spans]
+        if used := [one for one in found if one[1]]:
+            of, payloads, sizes = zip(*used, strict=True)
+            yield OldSession(name, of, sum(payloads), sum(sizes))
 
 
 def erase_sessions(
     log: Log, found: Sequence[OldSession], *, reason: str, actor: str, at: str
 ) -> Iterator[Appended]:
-    """Erase the text of the sessions' calls, and free the space; yield the erasures."""
+    """Erase the texts of sessions, and free the space; yield the erasures."""
     is_smaller = False
     for start in range(0, len(found), SESSIONS_OF_AN_EVENT):
-        spans = [one.span for one in found[start : start + SESSIONS_OF_AN_EVENT]]
+        some = found[start : start + SESSIONS_OF_AN_EVENT]
+        spans = [span for one in some for span in one.spans]
         appended = erase(log, spans, reason=reason, actor=actor, at=at)
         if appended is not None:
             is_smaller = True

@@ -1142,19 +1142,19 @@ export interface SessionAnswer {
   transcript: string | null;
 }
 
-/** Sessions whose recorded tool-call contents were erased. */
+/** Sessions whose recorded texts were erased. */
 export interface SessionsPruned {
   sessions: string[];
-  tool_calls: number;
+  payloads: number;
   bytes_erased: number;
   bytes_freed: number;
   events: EventReference[];
 }
 
-/** Sessions whose recorded tool-call contents would be erased. */
+/** Sessions whose recorded texts would be erased. */
 export interface SessionsPruning {
   sessions: string[];
-  tool_calls: number;
+  payloads: number;
   bytes: number;
 }
 

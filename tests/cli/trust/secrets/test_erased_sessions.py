@@ -61,7 +61,7 @@ def holding(folder: Path) -> list[str]:
 def test_calls_of_old_sessions_are_erased(log: Path, done: Run) -> None:
     """No file contains the calls' texts any longer; the calls are still listed."""
     answer = done(*ERASE, "--json").json
-    assert (answer["sessions"], answer["tool_calls"]) == (["claude-s-1"], 3)
+    assert (answer["sessions"], answer["payloads"]) == (["claude-s-1"], 3)
     assert [event["type"] for event in answer["events"]] == ["payload-erased"]
     assert holding(log) == []
     lines = done("log", "--session", "s-1").out.splitlines()
@@ -112,7 +112,7 @@ def test_twice_is_once(log: Path, done: Run) -> None:
     """If nothing is left to be erased, nothing is recorded."""
     done(*ERASE)
     before = events_of(log / "log.db")
-    assert "0 tool calls of 0 sessions erased" in done(*ERASE).out
+    assert "0 events of 0 sessions erased" in done(*ERASE).out
     assert events_of(log / "log.db") == before
 
 
@@ -121,8 +121,8 @@ def test_a_dry_run_and_younger_sessions_change_nothing(
 ) -> None:
     """A preview is printed; younger events stay; without an age it is refused."""
     before = events_of(log / "log.db")
-    assert "would erase 3 tool calls of claude-s-1" in done(*ERASE, "--dry-run").out
-    assert "0 tool calls" in done("store prune", "--sessions", "--older-than", "1d").out
+    assert "would erase 3 events of claude-s-1" in done(*ERASE, "--dry-run").out
+    assert "0 events" in done("store prune", "--sessions", "--older-than", "1d").out
     assert "--older-than" in run("store prune", "--sessions").err
     assert events_of(log / "log.db") == before
 
