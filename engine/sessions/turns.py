@@ -25,7 +25,7 @@ class SessionTurn(msgspec.Struct):
     ended: int | None = None
     """The version of the event that ends the turn; None while it is running."""
     end: f.TurnEnded | None = None
-    """The answer or failure that ended it; None if its outcome is unknown."""
+    """Its last answer or failure; None if its outcome is unknown."""
     calls: int = 0
     subagents: set[str] = set()
     compactions: int = 0
@@ -50,7 +50,7 @@ class _Turns:
             case f.SessionStarted() if event.how != "compact":
                 self._close(version)
                 self._started = event
-            case f.PromptGiven() if not self._goes_on(event):
+            case f.PromptGiven() if not self._goes_on(at, event):
                 self._close(version)
                 self._begin(version, at, event.turn).prompt = event
             case f.ToolCalled() if event.found_in is None or self._contains(at):
@@ -60,8 +60,9 @@ class _Turns:
                 turn.last_at = max(turn.last_at, at)
             case f.TurnEnded() if not self._is_stray(event):
                 turn = self._turn(version, at, event.turn)
-                turn.end = None if event.waits_for else event
-                turn.ended = None if event.waits_for else version
+                turn.end = event
+                if turn is self._last():
+                    turn.ended = None if event.waits_for else version
                 turn.transcript = event.transcript or turn.transcript
                 turn.last_at = max(turn.last_at, at)
             case f.SessionEnded():
@@ -82,35 +83,48 @@ class _Turns:
         """Return whether a call from a transcript belongs to the running turn."""
         return (turn := self._open()) is not None and at >= turn.began_at
 
-    def _goes_on(self, event: f.PromptGiven) -> bool:
-        """Return whether a prompt continues the latest turn."""
+    def _earlier(self, at: str, turn: str | None) -> SessionTurn | None:
+        """Return the turn before the latest one to which a late event belongs, or None."""
+        known = (turn in x.ids if turn else x.began_at <= at for x in self.found[::-1])
+        back = next((place for place, is_of in enumerate(known) if is_of), 0)
+        return self.found[-1 - back] if back else None
+
+    def _goes_on(self, at: str, event: f.PromptGiven) -> bool:
+        """Return whether a prompt belongs to a known turn."""
         last = self._last()
-        if last is not None and (event.text or "").startswith(f.REFUSED):
+        if last is None or self._earlier(at, event.turn) is not None:
+            return last is not None
+        if (event.text or "").startswith(f.REFUSED):
             last.ended = last.end = None
             return True
-        if last is None or last.ended is not None:
+        is_first = last.prompt is None and last.ended is None and at <= last.began_at
+        if event.turn in last.ids or is_first:
+            last.prompt = last.prompt or event
+            return True
+        if last.ended is not None or event.form != f.TASK_NOTIFICATION:
             return False
-        if event.form != f.TASK_NOTIFICATION:
-            return event.turn in last.ids
+        last.end = None
         last.ids |= {*filter(None, [event.turn])}
         return True
 
     def _is_stray(self, event: f.TurnEnded) -> bool:
         """Return whether an answer repeats the last one: the user ran a command."""
         last = self._last()
-        if last is None or last.end is None or event.is_again or event.waits_for:
+        if last is None or last.ended is None or last.end is None:
             return False
-        return event.turn in last.ids
+        return event.turn in last.ids and not (event.is_again or event.waits_for)
 
     def _turn(self, version: int, at: str, turn: str | None) -> SessionTurn:
-        """Return the turn that an event belongs to: the latest one, or a new one."""
+        """Return the turn that an event belongs to, which may be a new one."""
         last = self._last()
+        if (earlier := self._earlier(at, turn)) is not None:
+            return earlier
         is_other = last is not None and turn and last.ids and turn not in last.ids
         if last is None or is_other or (last.ended and last.end is None and not turn):
             # The agent began this turn without a prompt, for example for its own goal.
             self._close(version)
             return self._begin(version, at, turn)
-        if last.end is not None and at >= last.last_at:
+        if last.ended is not None and last.end is not None and at >= last.last_at:
             last.ended = last.end = None
         return last
 

@@ -72,7 +72,10 @@ _BUS = {
 HERE = HookPlace()
 _NO_TIME_MS = 253_402_300_800_000
 """The year 10000: later timestamps are ignored."""
-_OF_SUBAGENTS = {PROMPTED: SUBAGENT, TURN: SUBAGENT_ENDED, ENDED: SUBAGENT_ENDED}
+_OF_SUBAGENTS = {
+    PROMPTED: SUBAGENT,
+    **dict.fromkeys((TURN, TURN_FAILED, ENDED), SUBAGENT_ENDED),
+}
 _TURNS = ("prompt_id", "turn_id", "generation_id")
 
 
