@@ -29,6 +29,8 @@ class HookForm(JsonForm, frozen=True):
     """Whether an event contains groups of handlers rather than the handlers themselves."""
     handler: Mapping[str, Any] = {}
     """The fields of a handler in addition to its command."""
+    handlers: Mapping[str, Mapping[str, Any]] = {}
+    """Further fields of the handlers of single events."""
     command_key: str = "command"
     says_event: bool = False
     """Whether the event is passed as an argument, because the input does not state it."""
@@ -40,7 +42,8 @@ class HookForm(JsonForm, frozen=True):
 
     def entry(self, event: str) -> dict[str, Any]:
         """Return the entry to add to an event's list."""
-        handler = {**self.handler, self.command_key: self.command(event)}
+        handler = {**self.handler, **self.handlers.get(event, {})}
+        handler[self.command_key] = self.command(event)
         return {"hooks": [handler]} if self.in_groups else handler
 
     def wanted(self) -> dict[str, Any]:

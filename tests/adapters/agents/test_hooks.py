@@ -131,9 +131,9 @@ def test_the_same_event_has_the_same_key_in_any_order(file: Path) -> None:
 
 @each
 def test_nothing_that_files_hold_is_kept(file: Path) -> None:
-    """No event contains written, printed, requested or answered text."""
+    """No event contains written or printed text; prompts and answers are recorded."""
     written = b"".join(encode(h.event) for h in heard_in(file) if h.event)
-    for words in (b"hello", b"from-subagent\\n", b"RALPH_COMPLETE", b"MAIN", b"On branch"):
+    for words in (b"hello", b"from-subagent\\n", b"On branch"):
         assert words not in written
 
 
