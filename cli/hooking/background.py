@@ -15,9 +15,12 @@ ANSWER_SECONDS = 590.0
 
 
 def settle_later(
-    stream: str, tell: Callable[[str], None], *, ends: bool, answers: bool
+    stream: str, tell: Callable[[str], None], *, reported: int | None, answers: bool
 ) -> bytes:
-    """Settle a session in a detached process; return the answer to the agent, if any."""
+    """Settle a session in a detached process; return the answer to the agent, if any.
+
+    `reported` is the version of the event that may have ended a turn.
+    """
     reading, writing = os.pipe() if answers else (-1, -1)
     if (child := os.fork()) == 0:
         try:
@@ -26,7 +29,7 @@ def settle_later(
                 os.setsid()
                 hold_only(*([writing] if answers else []))
                 gc.enable()
-                _settle(stream, tell, writing, ends=ends)
+                _settle(stream, tell, writing, reported)
         finally:
             os._exit(0)
     os.waitpid(child, 0)
@@ -42,12 +45,16 @@ def settle_later(
     return answer
 
 
-def _settle(stream: str, tell: Callable[[str], None], writing: int, *, ends: bool) -> None:
+def _settle(
+    stream: str, tell: Callable[[str], None], writing: int, reported: int | None
+) -> None:
     try:
         # Imported here: the hook itself must not wait for these modules.
         from .turns import settle_turn
 
-        if (answer := settle_turn(stream, ends=ends)) and writing > 0:
+        ends = reported is not None
+        answer = settle_turn(stream, ends=ends, reported=reported)
+        if answer and writing > 0:
             os.write(writing, answer)
     except Exception as error:  # noqa: BLE001 (whatever happens, the agent must go on)
         with suppress(Exception):

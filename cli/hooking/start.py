@@ -112,7 +112,9 @@ def _settle_later(agent: str, hooked: "Hooked") -> None:
     may_go_on = isinstance(event, TurnEnded) and not event.failed
     answers = may_go_on and settings.setting("hooks.block-stop") is True
     ends = isinstance(event, TurnEnded | SessionEnded)
-    if answer := settle_later(hooked.heard.stream, tell, ends=ends, answers=answers):
+    reported = hooked.event.version if ends and hooked.event else None
+    stream = hooked.heard.stream
+    if answer := settle_later(stream, tell, reported=reported, answers=answers):
         sys.stdout.buffer.write(answer)
         sys.stdout.flush()
 

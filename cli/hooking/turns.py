@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
 
@@ -29,44 +30,42 @@ from ..context import open_workspace
 from ..intake.transcript import read_transcript
 from ..iterations.loop_rules import measure_rules, measured_by_file
 
-PATIENCE_SECONDS = 3.0
-"""How long to wait until the agent has written its answer to the transcript."""
+QUIET, TRIES = 3, 15
+"""How often a transcript without the agent's answer is read again, at intervals of 0.2 s,
+while it does not grow and in total."""
+T = TypeVar("T")
 DECISIONS = {**dict.fromkeys(("claude", "codex", "copilot"), "block"), "gemini": "deny"}
 """The decision by which each agent continues its turn."""
 
 
-def settle_turn(stream: str, *, ends: bool = True) -> bytes:
+def settle_turn(stream: str, *, ends: bool = True, reported: int | None = None) -> bytes:
     """Bring a session's iterations up to date; return the answer to the agent, if any.
 
-    Without `ends`, the end of the latest turn is left to whoever reported it.
+    For `ends` and `reported`, see `settle`.
 
-    An iteration whose end is new is measured by the sprint's rules, or else as specified in
-    a trusted settings file. The answer makes an agent continue whose claim was refused.
+    An iteration whose end is new is measured as specified in a trusted settings file, but
+    not by rules in the log, which may come with a repository. The answer makes an agent
+    continue whose claim was refused.
     """
     with open_workspace() as workspace:
-        by_file = _rules_of_file(workspace)
-
-        def rules(sprint_id: str) -> MeasureRules | None:
-            return loop_rules(workspace.sprint(sprint_id)).measure or by_file
-
-        def commands(sprint_id: str) -> list[str]:
-            found = rules(sprint_id)
-            return [*found.runs, *found.builds] if found else []
-
+        rules = _trusted(
+            lambda: measure_rules(measured_by_file(), root=workspace.location.root)
+        )
+        commands = (*rules.runs, *rules.builds) if rules else ()
         named = os.environ.get("SPRINTLOG_SPRINT")
         means = settle.Settling(_reader(workspace), commands=commands, named=named)
-        settled = settle.settle(workspace, stream, means, ends=ends)
+        settled = settle.settle(workspace, stream, means, ends=ends, reported=reported)
         if settled is None or not settled.is_new:
             return b""
-        _measure(workspace, settled, rules(settled.sprint))
+        _measure(workspace, settled, rules)
         workspace.refresh(settled.sprint)
         return _answer(workspace, settled, stream.partition("/")[2].partition("-")[0])
 
 
-def _rules_of_file(workspace: Workspace) -> MeasureRules | None:
-    """Return the measurement in the settings file; None if the file is not trusted."""
+def _trusted(read: Callable[[], T | None]) -> T | None:
+    """Return values of the settings file; None if the file is not trusted."""
     try:
-        return measure_rules(measured_by_file(), root=workspace.location.root)
+        return read()
     except SprintlogError:
         return None
 
@@ -79,16 +78,16 @@ def _reader(
     def read(agent: str, turn: SessionTurn) -> settle.TurnReading | None:
         if agent not in READERS:
             return None
-        until = time.monotonic() + PATIENCE_SECONDS
-        wanted = turn.end.sha256 if turn.end else None
+        wanted, sizes = turn.end.sha256 if turn.end else None, list[int]()
         root = workspace.location.root
         try:
             file = reconcile.own_transcript(agent, turn.transcript, os.environ, root=root)
-            reconcile.check_readable(file)
             while True:
+                sizes.append(reconcile.check_readable(file).st_size)
                 found = read_transcript(file)
                 said = reconcile.digest_of_text(found.answer.text)
-                if wanted in (None, said) or time.monotonic() > until:
+                is_quiet = len(sizes) > QUIET and len({*sizes[-QUIET:]}) == 1
+                if wanted in (None, said) or is_quiet or len(sizes) > TRIES:
                     return settle.TurnReading(found.answer, found.activity, found.ran()[0])
                 time.sleep(0.2)
         except SprintlogError:
@@ -125,14 +124,16 @@ def _measure(
             order_of(rules, workspace.sprint(sprint_id)),
             folder=workspace.location.root,
             environment=os.environ,
-            pass_on=tuple(settings.setting("measure.environment") or ()),
+            pass_on=tuple(_trusted(lambda: settings.setting("measure.environment")) or ()),
             sprint_id=sprint_id,
             masks=True,
         )
         words = f"the measure of iteration {number}"
         with working(workspace.location, words, now=workspace.now()):
             measure_by_rules(workspace, sprint_id, number, capturer, envelope=envelope)
-    decide_claim(workspace, sprint_id, tell=lambda said: None, envelope=envelope)
+    review = loop_rules(workspace.sprint(sprint_id)).review
+    if review in (None, _trusted(lambda: settings.setting("agent.review"))):
+        decide_claim(workspace, sprint_id, tell=lambda said: None, envelope=envelope)
 
 
 def _answer(workspace: Workspace, settled: settle.Settled, agent: str) -> bytes:

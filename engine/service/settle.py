@@ -39,8 +39,10 @@ from .work_tree.snapshot import kept_files, report_left, with_snapshot
 from .workspace import ServiceWorkspace
 
 ACTOR = "runtime"
-EARLIER = 2
-"""The number of turns before the latest one that are settled if they were missed."""
+TURNS = 3
+"""The number of a session's latest turns that are settled."""
+REPORTED_MS = 30_000
+"""The time within which an answer is recorded by the process that reported it."""
 
 
 class TurnReading(NamedTuple):
@@ -58,8 +60,8 @@ class Settling(NamedTuple):
     read: Callable[[str, SessionTurn], TurnReading | None]
     """Reads the transcript of an agent's turn; None if there is none."""
     tell: Callable[[str], None] = lambda problem: None
-    commands: Callable[[str], Sequence[str]] = lambda sprint_id: ()
-    """Returns the commands that measure a sprint's iterations, if any are trusted."""
+    commands: Sequence[str] = ()
+    """The commands that measure an iteration, if any are trusted."""
     named: str | None = None
     """The name of the sprint, if it was specified."""
 
@@ -84,15 +86,21 @@ class TurnStart(msgspec.Struct, frozen=True):
 
 
 def settle(
-    workspace: ServiceWorkspace, stream: str, means: Settling, *, ends: bool = True
+    workspace: ServiceWorkspace,
+    stream: str,
+    means: Settling,
+    *,
+    ends: bool = True,
+    reported: int | None = None,
 ) -> Settled | None:
-    """Record what is missing of a session's latest turns; return the latest iteration.
+    """Record what is missing of a session's latest turns; return one of their iterations.
 
-    Without `ends`, the end of the latest turn is left to whoever reported it. Return None
-    if the latest turn is no iteration, at least so far.
+    This is the iteration of the turn that ended with the `reported` version, or else of the
+    latest turn; None if that turn is not an iteration, at least so far. Without `ends`, a
+    recent answer is left to the process that reported it, which may have to reply.
     """
     with workspace.log.locks.hold(at_work.LOCK):
-        return _settle(workspace, stream, means, ends=ends)
+        return _settle(workspace, stream, means, ends=ends, reported=reported)
 
 
 def _settle(
@@ -101,6 +109,7 @@ def _settle(
     means: Settling,
     *,
     ends: bool = True,
+    reported: int | None = None,
     is_over: bool = False,
 ) -> Settled | None:
     """Settle a session; `is_over` if its process is gone, which ended a running turn."""
@@ -108,14 +117,17 @@ def _settle(
     turns = turns_of((one.version, one.at, event_of(one)) for one in recorded)
     if not turns:
         return None
-    *earlier, last = turns
+    last, settled = turns[-1], None
     if is_over and last.ended is None:
         last.ended = recorded[-1].version
-    if not ends:
-        last.ended = last.end = None
-    for turn in earlier[-EARLIER:]:
-        _Recorded(workspace, stream, turn, means, is_late=True).settle()
-    settled = _Recorded(workspace, stream, last, means, is_late=is_over).settle()
+    now = _milliseconds(workspace.now())
+    for number, turn in enumerate(turns[-TURNS:], max(len(turns) - TURNS, 0)):
+        if not ends and turn.end and now - _milliseconds(turn.last_at) < REPORTED_MS:
+            continue
+        is_late = turn.end is None or any(later.calls for later in turns[number + 1 :])
+        one = _Recorded(workspace, stream, turn, means, is_late=is_late).settle()
+        if turn.ended == reported if reported else turn is last:
+            settled = one
     if last.ended is not None:
         at_work.end(at_work.file_of(workspace.location, stream))
     return settled
@@ -167,7 +179,7 @@ class _Recorded:
         sprint_id = begun[0] if begun else self._sprint()
         start = self._start()
         if begun is None and not turn.calls and turn.ended is None:
-            if start is None and not self._is_late:
+            if start is None:
                 self._prepare(sprint_id)
             return None
         if begun is None and not turn.calls and not self._has_changes(sprint_id, start):
@@ -198,7 +210,7 @@ class _Recorded:
         self._end_left_open(sprint_id)
         files = wrap.files_before(
             *(self._workspace, sprint_id, _Untouched(self._workspace, self._turn.began_at)),
-            measure="\n".join(self._means.commands(sprint_id)) or None,
+            measure="\n".join(self._means.commands) or None,
             keeps_files=True,
             tell=lambda problem: None,
             actor=ACTOR,
