@@ -6,7 +6,7 @@ removed.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from json import JSONDecodeError, JSONDecoder, dumps
 from typing import Any, NamedTuple
 
@@ -96,19 +96,6 @@ def container(text: str, start: int) -> Container:
     return Container(start, place + 1, found)
 
 
-def put(text: str, into: Container, value: Any, *, key: str = "") -> tuple[str, TextSpan]:
-    """Add a member to the end of a container; return the new text and the member's span."""
-    style = _Style(text, into)
-    said = style.written(value, key)
-    if into.members:
-        at = into.members[-1].end
-        piece = "," + style.before_member + said
-    else:
-        at = into.start + 1
-        piece = style.before_member + said + style.before_end
-    return text[:at] + piece + text[at:], TextSpan(at, at + len(piece))
-
-
 def taken_out(text: str, of: Container, which: Member) -> str:
     """Return the text without a member and its comma."""
     place = of.members.index(which)
@@ -187,8 +174,12 @@ class Edit:
         self.spans.append(TextSpan(at, len(self.text)))
 
     def put(self, into: Container, value: Any, *, key: str = "") -> None:
-        """Add a value to a container, and adjust the spans of earlier additions."""
-        self.text, (at, end) = put(self.text, into, value, key=key)
+        """Add a value to the end of a container, and adjust the earlier spans."""
+        style = _Style(self.text, into)
+        said = style.before_member + style.written(value, key)
+        at = into.members[-1].end if into.members else into.start + 1
+        piece = f",{said}" if into.members else said + style.before_end
+        self.text, end = self.text[:at] + piece + self.text[at:], at + len(piece)
         by, moved, is_inside = end - at, [], False
         for begin, stop in self.spans:
             is_inside = is_inside or begin < at < stop
@@ -201,13 +192,6 @@ def cut(text: str, spans: list[TextSpan]) -> str:
     for start, end in sorted(spans, reverse=True):
         text = text[:start] + text[end:]
     return text
-
-
-class Switch(msgspec.Struct, frozen=True):
-    """A value in an agent's settings that disables its hooks."""
-
-    key: tuple[str, ...]
-    value: Any
 
 
 class AgentFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,10 +212,8 @@ class AgentFile(msgspec.Struct, frozen=True, kw_only=True):
     """The file of this package that contains the text to add."""
     is_named: bool = True
     """Whether sprintlog's content can be recognized without remembering it."""
-    off: Switch | None = None
-    notes: tuple[str, ...] = ()
-    """A reason why a project's content is not used, and a remedy."""
-    always: tuple[str, ...] = ()
+    reasons: Mapping[str, tuple[str, ...]] = {}
+    """Reasons why the content may not be used, with remedies, by precondition."""
 
     @property
     def text(self) -> str:
@@ -263,19 +245,41 @@ class AgentFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JsonForm(AgentFile, frozen=True):
-    """A JSON file with sprintlog's content in the object under a given key."""
+    """A JSON file with an object that contains servers, or lists of handlers, by name."""
 
-    key: str = ""
+    key: str = "mcpServers"
     begins: Mapping[str, Any] = {}
     """The initial content of a new file."""
+    entry: Mapping[str, Any] = {}
+    events: tuple[str, ...] = ()
+    """The names under which lists are required."""
 
-    def fill(self, edit: Edit) -> None:
-        """Add sprintlog's content to text that is a single JSON object."""
-        raise NotImplementedError
+    def entries(self) -> dict[str, Any]:
+        """Return the entries to add, by name."""
+        return {NAME: self.entry}
 
-    def emptied(self, text: str, *, file: str) -> str:
-        """Return the text without sprintlog's entries."""
-        raise NotImplementedError
+    def compared(self, value: Any) -> Any:
+        """Return the part of an entry that distinguishes versions; None if not ours."""
+        return value
+
+    def located(self, text: str) -> Iterator[tuple[str, Container, Member]]:
+        """Yield sprintlog's entries: the name, and the member with its container."""
+        if (held := self.held(text)) and (member := held.named(NAME)):
+            yield NAME, held, member
+
+    def wanted(self) -> dict[str, Any]:
+        """Return the compared part of each entry."""
+        return {name: [self.compared(one)] for name, one in self.entries().items()}
+
+    def ours(self, text: str, *, file: str) -> dict[str, Any]:
+        """Return sprintlog's entries by name, after checking the object."""
+        ours: dict[str, Any] = {}
+        if text.strip(BLANK):
+            self._check(text, file=file)
+            for name, _, one in self.located(text):
+                value = parsed(text[one.value : one.end], file=file)
+                ours.setdefault(name, []).append(self.compared(value))
+        return ours
 
     def install(self, text: str | None, *, file: str) -> Edit:
         """Return the text with sprintlog's content after third-party content."""
@@ -286,18 +290,26 @@ class JsonForm(AgentFile, frozen=True):
             edit.append("{}\n")
             for key, value in self.begins.items():
                 edit.put(root(edit.text), value, key=key)
-        self.fill(edit)
+        for name, value in self.entries().items():
+            new = [value] if self.events else value
+            if (held := self.held(edit.text)) is None:
+                edit.put(root(edit.text), {name: new}, key=self.key)
+            elif self.events and (member := held.named(name)):
+                edit.put(container(edit.text, member.value), value)
+            else:
+                edit.put(held, new, key=name)
         return edit
 
     def without(self, text: str, *, file: str) -> str:
-        """Return the text without sprintlog's entries; remove the object if it is empty."""
-        if not self.ours(text, file=file):
-            return text
-        text = self.emptied(text, file=file)
-        if (held := self.held(text)) is not None and not held.members:
-            member = root(text).named(self.key)
-            assert member is not None
-            text = taken_out(text, root(text), member)
+        """Return the text without sprintlog's entries and containers left empty."""
+        for name in self.ours(text, file=file):
+            while found := next((x for x in self.located(text) if x[0] == name), None):
+                text = taken_out(text, *found[1:])
+            for key in (name, self.key):
+                outer = root(text) if key == self.key else self.held(text)
+                member = outer and outer.named(key)
+                if outer and member and not container(text, member.value).members:
+                    text = taken_out(text, outer, member)
         return text
 
     def is_bare(self, text: str, *, file: str) -> bool:
@@ -309,23 +321,22 @@ class JsonForm(AgentFile, frozen=True):
         member = root(text).named(self.key)
         return container(text, member.value) if member else None
 
-    def checked(self, text: str, *, file: str, only: str = "") -> dict[str, Any]:
-        """Return the object at the key, after checking that no key is duplicated.
-
-        If `only` is set, check just this key and the object's own key.
-        """
-        if not text.strip(BLANK):
-            return {}
+    def _check(self, text: str, *, file: str) -> None:
+        """Check the object at the key; only names of sprintlog's must not be duplicated."""
         said = parsed(text, file=file)
         if not isinstance(said, dict):
             raise InvalidInputError("is not a JSON object", file=file)
+        only = "" if self.events else NAME
         _refuse_twice(root(text), only and self.key, "", file=file)
         found = said.get(self.key, {})
         if not isinstance(found, dict):
             raise InvalidInputError("is not an object", file=file, field=self.key)
         if held := self.held(text):
             _refuse_twice(held, only, "" if only else f"{self.key}.", file=file)
-        return found
+        for name in self.events:
+            if not isinstance(found.get(name, []), list):
+                field = f"{self.key}.{name}"[:100]
+                raise InvalidInputError("is not a list", file=file, field=field)
 
 
 def _refuse_twice(found: Container, only: str, where: str, *, file: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path, PurePath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -68,21 +68,19 @@ class HookFile(NamedTuple):
 
         Raise `InvalidInputError` for an invalid file.
         """
-        text = self._read()
-        return [] if text is None else [*self.form.ours(text, file=str(self.path))]
+        return [*self._ours(self._read())]
 
     def is_current(self) -> bool:
         """Return whether the current version is installed."""
-        return self._is_current(self._read())
+        return self._ours(self._read()) == self.form.wanted()
 
-    def _is_current(self, text: str | None) -> bool:
-        path, form = str(self.path), self.form
-        return text is not None and form.ours(text, file=path) == form.wanted()
+    def _ours(self, text: str | None) -> dict[str, Any]:
+        return {} if text is None else self.form.ours(text, file=str(self.path))
 
     def install(self, *, is_dry: bool = False) -> bool:
         """Install sprintlog's content if necessary; return whether the file changes."""
         before = self._read()
-        if self._is_current(before):
+        if self._ours(before) == self.form.wanted():
             return False
         edit = self.form.install(before, file=str(self.path))
         if is_dry:

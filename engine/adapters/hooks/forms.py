@@ -5,7 +5,7 @@ A form knows how its content is found in a file's text, added and removed.
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from ...errors import InvalidInputError
 from ...own_files import own_text
 from . import edits
-from .edits import BLANK, NAME, AgentFile, Edit, JsonForm, TextSpan
+from .edits import BLANK, NAME, AgentFile, Edit, JsonForm
 
 HOOKS, MCP, SECTION, SKILL = "hooks", "mcp", "section", "skill"
 MEASURE, TRANSCRIPTS = "measure", "transcripts"
@@ -24,7 +24,6 @@ class HookForm(JsonForm, frozen=True):
     """A JSON file that contains a list of handlers for each event."""
 
     key: str = HOOKS
-    events: tuple[str, ...] = ()
     in_groups: bool = True
     """Whether an event contains groups of handlers rather than the handlers themselves."""
     handler: Mapping[str, Any] = {}
@@ -35,128 +34,47 @@ class HookForm(JsonForm, frozen=True):
     says_event: bool = False
     """Whether the event is passed as an argument, because the input does not state it."""
 
-    def command(self, event: str) -> str:
-        """Return the command that the agent calls; its exit status is always 0."""
-        which = f" {event}" if self.says_event else ""
-        return f"sprintlog hook {self.agent}{which} || true"
-
-    def entry(self, event: str) -> dict[str, Any]:
-        """Return the entry to add to an event's list."""
-        handler = {**self.handler, **self.handlers.get(event, {})}
-        handler[self.command_key] = self.command(event)
-        return {"hooks": [handler]} if self.in_groups else handler
-
-    def wanted(self) -> dict[str, Any]:
-        """Return the command of each event."""
-        return {name: [self.command(name)] for name in self.events}
-
-    def ours(self, text: str, *, file: str) -> dict[str, Any]:
-        """Return sprintlog's commands by event, after checking that they are in lists."""
-        found = self.checked(text, file=file)
-        for name, held in found.items():
-            if not isinstance(held, list) and name in self.events:
-                field = f"hooks.{name}"[:100]
-                raise InvalidInputError("is not a list", file=file, field=field)
-        ours = {
-            name: [
-                handler[self.command_key]
-                for entry in (held if isinstance(held, list) else ())
-                for handler in self._handlers(entry)
-                if self._is_ours(handler)
-            ]
-            for name, held in found.items()
-        }
-        return {name: said for name, said in ours.items() if said}
-
-    def fill(self, edit: Edit) -> None:
-        """Add sprintlog's entry to each event's list."""
-        if self.held(edit.text) is None:
-            edit.put(edits.root(edit.text), {}, key=self.key)
+    def entries(self) -> dict[str, Any]:
+        """Return the entry of each event; the command's exit status is always 0."""
+        found = {}
         for event in self.events:
-            hooks = self.held(edit.text)
-            assert hooks is not None
-            if held := hooks.named(event):
-                edit.put(edits.container(edit.text, held.value), self.entry(event))
-            else:
-                edit.put(hooks, [self.entry(event)], key=event)
+            which = f" {event}" if self.says_event else ""
+            command = f"sprintlog hook {self.agent}{which} || true"
+            handler = {**self.handler, **self.handlers.get(event, {})}
+            handler[self.command_key] = command
+            found[event] = {"hooks": [handler]} if self.in_groups else handler
+        return found
 
-    def emptied(self, text: str, *, file: str) -> str:
-        """Return the text without sprintlog's handlers and any lists left empty."""
-        for event in self.ours(text, file=file):
-            while found := self._first_of_ours(text, event):
-                text = edits.taken_out(text, *found)
-            hooks = self.held(text)
-            held = hooks and hooks.named(event)
-            if hooks and held and not edits.container(text, held.value).members:
-                text = edits.taken_out(text, hooks, held)
-        return text
-
-    def _handlers(self, entry: object) -> list[Any]:
-        """Return the handlers in an entry of an event's list."""
-        if not (self.in_groups and isinstance(entry, dict)):
-            return [entry]
-        handlers = entry.get("hooks")
-        return handlers if isinstance(handlers, list) else []
-
-    def _is_ours(self, handler: object) -> bool:
-        """Return whether a handler calls sprintlog, in the current or an earlier format."""
+    def compared(self, value: Any) -> Any:
+        """Return a handler's command if it calls sprintlog, in any version's format."""
+        groups = value.get("hooks") if self.in_groups and isinstance(value, dict) else None
+        handler = groups[0] if isinstance(groups, list) and groups else value
         said = handler.get(self.command_key) if isinstance(handler, dict) else None
         ours = rf"(?:^|[\s/;&|])sprintlog hook {re.escape(self.agent)}(?:\s|$)"
-        return isinstance(said, str) and bool(re.search(ours, said))
+        return said if isinstance(said, str) and re.search(ours, said) else None
 
-    def _first_of_ours(
-        self, text: str, event: str
-    ) -> tuple[edits.Container, edits.Member] | None:
-        """Return sprintlog's first entry in an event's list, with its container."""
-        hooks = self.held(text)
-        held = hooks and hooks.named(event)
-        if held is None or text[held.value] != "[":
+    def located(self, text: str) -> Iterator[tuple[str, edits.Container, edits.Member]]:
+        """Yield sprintlog's handlers, or the groups that contain nothing else."""
+        for event in held.members if (held := self.held(text)) else ():
+            if text[event.value] != "[":
+                continue
+            entries = edits.container(text, event.value)
+            for entry in entries.members:
+                inner = self._handlers(text, entry) or entries
+                for one in [entry] if inner is entries else inner.members:
+                    value = edits.parsed(text[one.value : one.end], file=event.key)
+                    if self.compared(value) is not None:
+                        is_alone = inner is entries or len(inner.members) == 1
+                        found = (entries, entry) if is_alone else (inner, one)
+                        yield event.key, *found
+
+    def _handlers(self, text: str, entry: edits.Member) -> edits.Container | None:
+        """Return the list of handlers in a group, or None if the entry is not a group."""
+        if not self.in_groups or text[entry.value] != "{":
             return None
-        entries = edits.container(text, held.value)
-        for entry in entries.members:
-            handlers = self._handlers(
-                edits.parsed(text[entry.start : entry.end], file=event)
-            )
-            ours = [n for n, one in enumerate(handlers) if self._is_ours(one)]
-            if ours and len(handlers) == 1:
-                return entries, entry
-            if ours:
-                group = edits.container(text, entry.start).named("hooks")
-                assert group is not None
-                around = edits.container(text, group.value)
-                return around, around.members[ours[0]]
-        return None
-
-
-class McpForm(JsonForm, frozen=True):
-    """A JSON file with an object that contains servers by name."""
-
-    key: str = "mcpServers"
-    entry: Mapping[str, Any] = {}
-
-    def wanted(self) -> dict[str, Any]:
-        """Return the entry of sprintlog's server."""
-        return {NAME: self.entry}
-
-    def ours(self, text: str, *, file: str) -> dict[str, Any]:
-        """Return the entry under sprintlog's name."""
-        servers = self.checked(text, file=file, only=NAME)
-        return {NAME: servers[NAME]} if NAME in servers else {}
-
-    def fill(self, edit: Edit) -> None:
-        """Add sprintlog's server after third-party servers."""
-        if (held := self.held(edit.text)) is not None:
-            edit.put(held, dict(self.entry), key=NAME)
-        else:
-            edit.put(edits.root(edit.text), {NAME: dict(self.entry)}, key=self.key)
-
-    def emptied(self, text: str, *, file: str) -> str:
-        """Return the text without sprintlog's server."""
-        servers = self.held(text)
-        ours = servers and servers.named(NAME)
-        assert servers is not None
-        assert ours is not None
-        return edits.taken_out(text, servers, ours)
+        found = edits.container(text, entry.value).named("hooks")
+        is_list = found is not None and text[found.value] == "["
+        return edits.container(text, found.value) if found and is_list else None
 
 
 class TomlForm(AgentFile, frozen=True):
@@ -202,7 +120,7 @@ class TomlForm(AgentFile, frozen=True):
             newline = _newline(rest)
             if end == len(rest) and rest[:start].endswith(newline * 2):
                 start -= len(newline)
-            rest = edits.cut(rest, [TextSpan(start, end)])
+            rest = edits.cut(rest, [edits.TextSpan(start, end)])
         wanted = _toml(text, file=file)
         _take_out(wanted, self.table.split("."))
         if _toml(rest, file=file) != wanted:
@@ -255,7 +173,7 @@ class SectionForm(AgentFile, frozen=True):
             before = before.removesuffix(newline)
         return before + after
 
-    def _span(self, text: str, *, file: str) -> TextSpan | None:
+    def _span(self, text: str, *, file: str) -> edits.TextSpan | None:
         begins, ends = text.count(BEGIN), text.count(END)
         if not begins and not ends:
             return None
@@ -263,7 +181,7 @@ class SectionForm(AgentFile, frozen=True):
         if (begins, ends) != (1, 1) or end < start:
             problem = f"the marks `{BEGIN}` and `{END}` must occur once, in this order"
             raise InvalidInputError(problem, file=file)
-        return TextSpan(start, end + len(END))
+        return edits.TextSpan(start, end + len(END))
 
 
 class WholeForm(AgentFile, frozen=True):
@@ -301,7 +219,7 @@ class WholeForm(AgentFile, frozen=True):
 
 _FORMS: dict[str, type[AgentFile]] = {
     "hooks": HookForm,
-    "mcp": McpForm,
+    "mcp": JsonForm,
     "toml": TomlForm,
     "section": SectionForm,
     "whole": WholeForm,

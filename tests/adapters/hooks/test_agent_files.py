@@ -234,7 +234,7 @@ def test_what_is_put_in_is_found_and_cut_out_to_the_byte(found: tuple[str, str])
     assert set(form.ours(edit.text, file="f")) == set(form.events)
     for event in form.events:
         others = before.get("hooks", {}).get(event, [])
-        assert after["hooks"][event] == [*others, form.entry(event)]
+        assert after["hooks"][event] == [*others, form.entries()[event]]
     assert {k: v for k, v in after.items() if k != "hooks"} == {
         k: v for k, v in before.items() if k != "hooks"
     }

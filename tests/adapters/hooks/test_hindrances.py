@@ -56,8 +56,8 @@ def test_codex_asks_for_trust_twice(around: HookLocation) -> None:
     )
     assert said(around, "codex") == ""
     config.write_text("[features]\nhooks = false\n[[hooks.Stop]]\n")
-    assert "says hooks = false" in said(around, "codex", "user")
-    assert "wants one place" in said(around, "codex", "user")
+    assert "contains features.hooks = false" in said(around, "codex", "user")
+    assert "requires them in one place" in said(around, "codex", "user")
 
 
 def test_gemini_calls_no_hooks_of_a_folder_it_does_not_trust(around: HookLocation) -> None:
@@ -86,7 +86,9 @@ def test_copilot_also_calls_the_hooks_of_claude(around: HookLocation) -> None:
     assert covered_by(around.file("copilot", "user"), around) is None
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "\x00", '{"projects": 3}', "[" * 9999])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "\x00", '{"projects": 3}', "[" * 9999, '{"x": []}']
+)
 def test_odd_files_of_agents_are_no_reason_to_fail(text: str, around: HookLocation) -> None:
     """An unreadable file counts as missing: missing trust is reported."""
     for agent, name in (

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sprintlog.engine.adapters.hooks.edits import NAME
+from sprintlog.engine.adapters.hooks.edits import NAME, JsonForm
 from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, HookLocation
-from sprintlog.engine.adapters.hooks.forms import FILES, HOOKS, MCP, McpForm
+from sprintlog.engine.adapters.hooks.forms import FILES, HOOKS, MCP
 from sprintlog.engine.errors import InvalidInputError
 from tests.lengths import examples
 
 MCP_FORMS = FILES[MCP]
 KEYS = {name: getattr(form, "key", "mcp_servers") for name, form in MCP_FORMS.items()}
-JSON_FORMS = [form for form in MCP_FORMS.values() if isinstance(form, McpForm)]
+JSON_FORMS = [form for form in MCP_FORMS.values() if isinstance(form, JsonForm)]
 THEIRS = '{ "model":"opus",\n\t"%s": {"other": {"command": "x", "args": [1.50]} } }\n'
 CODEX = '# mine\nmodel = "o"   # fast\n\n[mcp_servers.other]\ncommand = "x"\n'
 
@@ -143,7 +143,7 @@ def test_whatever_a_file_says_stays(
     said: dict[str, object],
     servers: dict[str, object] | None,
     indent: int | None,
-    form: McpForm,
+    form: JsonForm,
 ) -> None:
     """Installation keeps the contents and adds our server; removal restores the text."""
     if servers is not None:
