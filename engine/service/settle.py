@@ -183,7 +183,7 @@ class _Recorded:
                 self._prepare(sprint_id)
             return None
         if begun is None and not turn.calls and not self._has_changes(sprint_id, start):
-            # A question: its usage counts, but it is no iteration.
+            # The usage of a question counts, but it does not become an iteration.
             self._handle(sprint_id, lambda sprint, at: [self._ended(None, start).ran], end)
             return None
         number = begun[1] if begun else self._begin(sprint_id, start)
