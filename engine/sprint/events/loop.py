@@ -80,7 +80,7 @@ class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TurnFacts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a turn of an agent session began, and what belonged to it."""
+    """The start and the parts of a turn of an agent session."""
 
     session: str
     """The session: `AGENT-ID`."""
@@ -180,7 +180,7 @@ class AgentRan(KnowledgeEvent, frozen=True):
     """Whether files of the work tree changed during the run, except ignored files and
     sprintlog's own; null if unknown."""
     turn: TurnFacts | None = None
-    """For a turn of a session that no loop started: how it began and what it included."""
+    """The start and the parts of a turn, for a turn of a session that no loop started."""
 
     @property
     def outcome(self) -> str:

@@ -1106,7 +1106,7 @@ export interface TurnEnded {
   loop_max?: number | null;
 }
 
-/** How a turn of an agent session began, and what belonged to it. */
+/** The start and the parts of a turn of an agent session. */
 export interface TurnFacts {
   session: string;
   command?: string | null;
