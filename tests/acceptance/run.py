@@ -26,7 +26,7 @@ from .crashes import (
     work_trees,
 )
 from .criterion import Skip, Verdict
-from .live_agents import hooked, recording, tooled
+from .live_agents import hooked, plugins, recording, tooled
 from .postgres import on_servers, servers
 from .programs import gates, hooks, requests, wrapped
 from .real_data import (
@@ -96,6 +96,7 @@ CRITERIA: dict[str, Criterion] = {
         recording.as_the_server_says
     ),
     "live-hooks: real programs' hooks report all their work": hooked.tell_all,
+    "live-plugins: real programs install and use the plugins": plugins.are_accepted,
     "live-tools: a real program works with three sprintlog tools": tooled.works_with_tools,
     "hostile gates get their verdict and leave nothing": gates.hostile,
     "a killed gate costs no retry": gates.killed,
@@ -123,7 +124,10 @@ CRITERIA: dict[str, Criterion] = {
     "three machines end sprints the same, whoever dies": servers.hosts,
     "a follower of a log on a server sees each event once": servers.following,
 }
-LIVE = (recording.as_the_server_says, hooked.tell_all, tooled.works_with_tools)
+LIVE = (
+    *(recording.as_the_server_says, hooked.tell_all),
+    *(plugins.are_accepted, tooled.works_with_tools),
+)
 """Those that run agents' programs."""
 
 

@@ -26,6 +26,7 @@ from sprintlog.engine.sprint.events import queue, snapshots
 
 from .reference import formats, journal, typescript
 from .reference.answers import answers_page
+from .reference.client_plugins import FILES as PLUGINS
 from .reference.configuration import configuration_page
 from .reference.extension_names import names_page
 from .reference.manual import manual
@@ -393,7 +394,7 @@ MASKING: dict[str, Callable[[], str]] = {
 }
 
 if __name__ == "__main__":
-    both = ((ENGINE, MASKING), (CLIENT, typescript.MODULES))
+    both = ((ENGINE, MASKING), (CLIENT, typescript.MODULES), (CLIENT.parents[1], PLUGINS))
     for folder, files in ((REFERENCE, PAGES), (DOOR, PUBLIC), *both):
         for name, text in files.items():
             (folder / name).write_text(text(), encoding="utf-8")

@@ -33,6 +33,7 @@ class ModelServer:
         self.ledger = ledger or Ledger()
         self.stage = Stage()
         self.numbers = count(1)
+        self.requests: list[Any] = []
         self.lingers = threading.Event()
         """Set once the model delays its answer, while the agent is working."""
         self._http = ThreadingHTTPServer(("127.0.0.1", port), _handler_of(self))
@@ -84,6 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Return the next act."""
         body = json.loads(self._body() or b"{}")
+        self.scripted.requests.append(body)
         path = self.path.partition("?")[0]
         if path.endswith("/messages/count_tokens"):
             self._send(200, {"input_tokens": 100})

@@ -1,4 +1,6 @@
-"""The types of the TypeScript client match the current schemas."""
+"""The TypeScript client and the agents' plugins match the current program."""
+
+import json
 
 import pytest
 
@@ -8,6 +10,7 @@ from sprintlog.projections.questions import QUESTIONS
 from sprintlog.projections.views.answers import ANSWERS
 
 from ..sessions import ROOT
+from .client_plugins import FILES, KINDS
 from .typescript import MODULES, typed
 
 SOURCES = ROOT / "docs" / "clients" / "typescript" / "src"
@@ -17,6 +20,22 @@ SOURCES = ROOT / "docs" / "clients" / "typescript" / "src"
 def test_a_module_is_generated_from_the_schemas(name: str) -> None:
     """`python -m tests.docs.generate` writes exactly the existing file."""
     assert (SOURCES / name).read_text(encoding="utf-8") == MODULES[name]()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_plugin_contains_what_the_program_installs(name: str) -> None:
+    """The hooks, servers, skill and version of a plugin are those of this version."""
+    assert (SOURCES.parents[1] / name).read_text(encoding="utf-8") == FILES[name]()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plugin_has_no_other_files(kind: str) -> None:
+    """Each plugin folder contains the generated files only, and its hooks record."""
+    folder = SOURCES.parents[1] / kind
+    found = {str(x.relative_to(folder.parent)) for x in folder.rglob("*") if x.is_file()}
+    assert found == {name for name in FILES if name.startswith(f"{kind}/")}
+    hooks = json.loads((folder / "hooks" / "hooks.json").read_text())["hooks"]
+    assert all(f"sprintlog hook {KINDS[kind][0]}" in str(one) for one in hooks.values())
 
 
 def test_every_name_has_a_type() -> None:
