@@ -22,17 +22,18 @@ from ..adapters.replace import replace_file
 from ..errors import SprintlogError
 from ..sessions.names import key_of, session_of
 from ..sessions.turns import SessionTurn, turns_of
-from ..sprint.answers.verdict import Answer
+from ..sprint.answers.verdict import Answer, Verdict
 from ..sprint.events import AgentRan, GitState, IterationStarted, TurnFacts
 from ..sprint.iterations.loop import EndWrapped, StartWrapped
 from ..sprint.iterations.session_runs import CALLS_MAX, of_turn, runs_of
 from ..sprint.phases.lifecycle import StartSprint
 from ..sprint.state.sprint import open_iteration
 from ..sprint.state.times import parse
-from ..sprint.state.words import NOT_STARTED
+from ..sprint.state.words import COMPLETED, NOT_STARTED
 from . import wrap
 from .agent_sessions import at_work
 from .agent_sessions.known_sessions import event_of
+from .agent_sessions.ran import outcome
 from .port import Decide, Envelope
 from .work_tree import start_files
 from .work_tree.snapshot import kept_files, report_left, with_snapshot
@@ -118,13 +119,20 @@ def _settle(
     if not turns:
         return None
     last, settled = turns[-1], None
+    own = {one.version for one in recorded if one.correlation_id == stream[:128]}
     if is_over and last.ended is None:
-        last.ended = recorded[-1].version
-    now = _milliseconds(workspace.now())
+        # The next event would have ended it, unless the turn continues.
+        last.ended = recorded[-1].version + 1
+    firsts, now = {turn.first for turn in turns}, _milliseconds(workspace.now())
     for number, turn in enumerate(turns[-TURNS:], max(len(turns) - TURNS, 0)):
-        if not ends and turn.end and now - _milliseconds(turn.last_at) < REPORTED_MS:
+        # Without a timely answer, files may have changed before the end was known.
+        is_cut = turn.end is None or is_over or turn.ended in firsts
+        is_recent = now - _milliseconds(turn.last_at) < REPORTED_MS
+        # Turns with another correlation id belong to an iteration of `run` or `wrap`.
+        is_within = turn is not last and turn.first not in own
+        if is_within or (is_recent and not ends and not is_cut):
             continue
-        is_late = turn.end is None or any(later.calls for later in turns[number + 1 :])
+        is_late = is_cut or any(later.calls for later in turns[number + 1 :])
         one = _Recorded(workspace, stream, turn, means, is_late=is_late).settle()
         if turn.ended == reported if reported else turn is last:
             settled = one
@@ -332,6 +340,10 @@ class _Recorded:
             sessions=ran.sessions or (self._session.partition("-")[2],),
             models=ran.models or tuple(filter(None, [turn.model])),
         )
+        end = turn.end
+        if end is not None and end.text is None and not (end.failed or answer.text):
+            # The agent answered, but neither its hook nor its transcript has the words.
+            ran = replace(ran, **outcome(Verdict(COMPLETED)))
         return replace(ended, ran=self._with_figures(ran, reading))
 
     def _answer(self, reading: TurnReading | None) -> Answer:

@@ -16,6 +16,8 @@ from sprintlog.engine.log.stores import open_log
 from sprintlog.engine.sessions.work import WITHIN
 from sprintlog.projections.workspace import Workspace, wall_clock
 
+from .hooked import HookedSession, Tree
+
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 SPRINTLOG = [sys.executable, "-m", "sprintlog.cli"]
 RECORDED = [
@@ -98,3 +100,15 @@ def sessions_of(log: Path) -> dict[str, set[tuple[str, str, bytes]]]:
         assert said not in found.setdefault(event.stream, set()), "recorded twice"
         found[event.stream].add(said)
     return found
+
+
+@pytest.fixture
+def tree(log: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
+    """Return the folder as a work tree whose hooks are recorded in this process."""
+    return Tree(log.parent, monkeypatch)
+
+
+@pytest.fixture
+def session(tree: Tree) -> HookedSession:
+    """Return a session of Claude Code in the work tree."""
+    return HookedSession(tree)
