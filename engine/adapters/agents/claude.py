@@ -7,6 +7,8 @@ contains the same messages under other names, but no result.
 
 import re
 
+from msgspec.structs import replace
+
 from sprintlog.usage import Usage, known_sum
 
 from . import items as out
@@ -137,9 +139,11 @@ def _assistant(message: v.Data, *, is_kept: bool) -> out.Items:
     usage = v.inner(inner, "usage")
     stopped = v.text(inner.get("stop_reason"))
     # The number of output tokens is a placeholder until the answer is complete.
-    used = v.tokens(usage if stopped else {**usage, "output_tokens": None}, *v.TOKENS)
     model = _named(inner.get("model"))
+    used = v.tokens(usage if stopped else {**usage, "output_tokens": None}, *v.TOKENS)
     key, by = v.word(inner, "id"), _subagent(message)
+    if is_kept and by is None and model is not None:
+        used = replace(used, turns=1)
     items: list[out.Item] = [
         out.Used(used, out.FigureSpan.CALL, key, model=model, by=by, is_unique=True)
     ]
