@@ -200,6 +200,7 @@ def _remarks(facts: SprintFacts, one: JudgedIteration) -> object:
         said.append("discarded")
     if one.is_incomplete is True:
         said.append("incomplete")
+    said += [one.turn.words] if one.turn else []
     if known(one.unfit):
         said.append(str(one.unfit))
     for field, word in (("failed", "not measured"), ("retracted", "retracted")):

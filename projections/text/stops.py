@@ -174,13 +174,19 @@ def _standing(sprint: Sprint, found: Status, action: Action, when: When) -> Iter
 
 
 def at_iteration(sprint: Sprint, current: object) -> str:
-    """Return the current iteration and, if some were discarded, how many were started."""
+    """Return the current iteration, how many were started, and how many in sessions.
+
+    The number started is omitted if no iteration was discarded.
+    """
     most, begun = max_iterations(sprint.document), sprint.knowledge.iteration_max
     # Turns of sessions have numbers, but do not count towards the maximum.
-    of = f" of {most + sprint.knowledge.in_sessions}" if most is not None else ""
-    if not begun or begun == current:
-        return f"iteration {current}{of}"
-    return f"iteration {current} ({begun}{of} began, the next is {begun + 1})"
+    turns = sprint.knowledge.in_sessions
+    of = f" of {most + turns}" if most is not None else ""
+    is_last = not begun or begun == current
+    notes = [] if is_last else [f"{begun}{of} began, the next is {begun + 1}"]
+    notes += [f"{turns} in sessions"] if turns else []
+    said = f"iteration {current}{of * is_last}"
+    return f"{said} ({'; '.join(notes)})" if notes else said
 
 
 def stopped(action: Action, when: When) -> list[Told]:

@@ -245,22 +245,25 @@ def _notes(
     """Return notes on the events in each iteration, truncated to the available space."""
     seen, said, claims = judged.runs_seen(), judged.summaries(), judged.claims()
     best, off_path = judged.tracker.best, judged.left_behind()
-    known = {one.number for one in others}
+    known, turns = {one.number for one in others}, {}
     for one in judged.endings().values():
         why = one.error or one.summary
         if one.number in known or one.outcome != COMPLETED:
             said[one.number] = ": ".join(filter(None, (one.words, why)))
-        elif why:
+            continue
+        if one.turn is not None:
+            turns[one.number] = one.turn.words
+        if why:
             said.setdefault(one.number, why)
     said |= {number: in_few_words(one) for number, one in failures.items()}
     notes = {}
     unfit = {one.number: one.unfit for one in judged.all() if one.unfit}
-    shown = {*claims, *seen, *said, *off_path, *unfit, *([best.number] if best else [])}
-    for number in sorted(shown):
+    shown = {*claims, *turns, *seen, *said, *off_path, *unfit}
+    for number in sorted(shown | ({best.number} if best else set())):
         words = ["best"] if best is not None and best.number == number else []
         words += ["discarded"] if number in off_path else []
         words += [unfit[number]] if number in unfit else []
-        words += [claims[number]] if number in claims else []
+        words += [by[number] for by in (turns, claims) if number in by]
         words += reports.notes_of(seen.get(number, ()))
         left = room - sum(len(word) + 2 for word in words)
         text = said.get(number, "").strip().partition("\n")[0]

@@ -16,7 +16,7 @@ from sprintlog.engine.judging.metrics import named
 from sprintlog.engine.service.streams.evaluation import Failure, Judged, RunEnding
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.agent.actions import Action
-from sprintlog.engine.sprint.events import GitState
+from sprintlog.engine.sprint.events import GitState, TurnFacts
 from sprintlog.engine.sprint.iterations.described import Description
 
 from ..state_files.iteration_report import IterationReport, is_best_preserved
@@ -71,6 +71,8 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     """Why the last run failed."""
     summary: str | UnsetType | None = UNSET
     """The summary given at the end, otherwise the last line of output."""
+    turn: TurnFacts | UnsetType = UNSET
+    """For a turn of an agent session, how it began and what it included."""
     claim: str | UnsetType = UNSET
     """The decision on its claim that the goal is reached; only in lists of iterations."""
     params: dict[str, str] | UnsetType = UNSET
@@ -215,8 +217,8 @@ def failure(failed: Failure) -> JudgedIteration:
 
 def unmeasured(one: RunEnding) -> JudgedIteration:
     """Return an iteration that was not measured."""
-    nothing = {"classification": None, "score": None}
-    return filled(JudgedIteration, one, iteration=one.number, **nothing)
+    blank = JudgedIteration(iteration=one.number, classification=None, score=None)
+    return replace(with_ending(blank, one), version=one.version)
 
 
 class ListedIterations(NamedTuple):
@@ -279,7 +281,8 @@ def with_ending(one: JudgedIteration, ended: RunEnding | None) -> JudgedIteratio
     if ended is None:
         return one
     named = ("status", "outcome", "until", "error", "summary")
-    return replace(one, **{name: getattr(ended, name) for name in named})
+    known = {name: getattr(ended, name) for name in named}
+    return replace(one, turn=ended.turn or UNSET, **known)
 
 
 def with_description(one: JudgedIteration, said: Description | None) -> JudgedIteration:

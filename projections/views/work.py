@@ -133,6 +133,8 @@ class Status(Struct, frozen=True, kw_only=True):
     reflection: bool | UnsetType = UNSET
     spent: Spending | UnsetType = UNSET
     """The usage of all agent runs; absent before the first run."""
+    in_sessions: int | UnsetType = UNSET
+    """The number of iterations that are turns of agent sessions; absent if it is 0."""
     iterations: Any = UNSET
     """The quality of the iterations and the pending advice; absent before a measurement."""
     human_needed: list[Need]
@@ -166,6 +168,7 @@ def status(
         stats=document.get("stats"),
         last_activity=document.get("last-activity"),
         spent=_spent(sprint),
+        in_sessions=sprint.knowledge.in_sessions or UNSET,
         human_needed=needs(sprint),
         queue=counts(sprint.queue),
         phases=[_phase(node) for node in sprint.plan.tree.root.walk()],

@@ -93,6 +93,15 @@ class TurnFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     compactions: int = 0
     """How often the agent's context was replaced by a summary."""
 
+    @property
+    def words(self) -> str:
+        """Return the mark of the turn's iteration: `session`, with its special features."""
+        said = [self.command] if self.command else []
+        said += [f"after {self.how}"] if self.how not in (None, "startup", "new") else []
+        for count, noun in ((self.subagents, "subagent"), (self.compactions, "compaction")):
+            said += [f"{count} {noun}{'' if count == 1 else 's'}"] if count else []
+        return f"session ({', '.join(said)})" if said else "session"
+
 
 class AgentRan(KnowledgeEvent, frozen=True):
     """An agent's command ended or timed out."""

@@ -56,20 +56,22 @@ class RunEnding(NamedTuple):
     """The outcome, as in `AgentRan`."""
     until: str | None = None
     """The time at which the limit expires, if stated."""
+    turn: f.TurnFacts | None = None
+    """For a turn of an agent session, how it began and what it included."""
 
     @classmethod
     def of(cls, number: int, version: int, ran: f.AgentRan, summary: str | None) -> Self:
         """Return the outcome of an iteration, given its last run."""
         how = (ran.status, ran.error, summary or printed(ran), ran.outcome)
-        return cls(
-            number, version, *how, ran.limit.until if ran.limit is not None else None
-        )
+        until = ran.limit.until if ran.limit is not None else None
+        return cls(number, version, *how, until, ran.turn)
 
     @property
     def words(self) -> str:
         """Return a description of the outcome."""
         said = OUTCOMES.get(self.outcome, self.outcome)
-        return f"{said} until {self.until}" if self.until else said
+        said = f"{said} until {self.until}" if self.until else said
+        return f"{said}, {self.turn.words}" if self.turn else said
 
 
 def runs_seen(

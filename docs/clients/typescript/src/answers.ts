@@ -584,6 +584,7 @@ export interface JudgedIteration {
   until?: string | null;
   error?: string | null;
   summary?: string | null;
+  turn?: TurnFacts;
   claim?: string;
   params?: { [name: string]: string };
   notes?: string[];
@@ -1267,6 +1268,7 @@ export interface Status {
   idle_threshold?: number;
   reflection?: boolean;
   spent?: Spending;
+  in_sessions?: number;
   iterations?: unknown;
   human_needed: Need[];
   queue: { [name: string]: number };
@@ -1329,6 +1331,15 @@ export interface Took {
   cost_usd?: number | null;
   at_least?: string[] | null;
   unknown?: number;
+}
+
+/** How a turn of an agent session began, and what belonged to it. */
+export interface TurnFacts {
+  session: string;
+  command?: string | null;
+  how?: string | null;
+  subagents?: number;
+  compactions?: number;
 }
 
 /** Nothing changed, so nothing was recorded. */
