@@ -48,13 +48,13 @@ class Theatre:
             k: v for k, v in os.environ.items() if not k.startswith(("SPRINTLOG_", "GIT_"))
         }
         home = str(folder / "home")
-        self._environment = {**ours, "STARTED_IN": str(folder), "HOME": home}
+        self.environment = {**ours, "STARTED_IN": str(folder), "HOME": home}
         if night.git:
             for line in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "begin")):
                 subprocess.run(
                     ["git", "-c", "user.name=A", "-c", "user.email=a@b.invalid", *line],
                     cwd=self.tree,
-                    env=self._environment,
+                    env=self.environment,
                     check=True,
                 )
 
@@ -70,7 +70,7 @@ class Theatre:
             assert process.poll() is None, self.printed + str(process.communicate())
             assert time.monotonic() < until
             time.sleep(0.02)
-        for pid in self._ours():
+        for pid in self.ours():
             os.kill(pid, signal.SIGKILL)
         (self.tree / "../go").touch()
         process.communicate()
@@ -78,7 +78,7 @@ class Theatre:
     def start(self, *words: str) -> "subprocess.Popen[str]":
         """Start a command of sprintlog in the work tree."""
         return subprocess.Popen(
-            [*SPRINTLOG, *words], cwd=self.tree, env=self._environment, text=True,
+            [*SPRINTLOG, *words], cwd=self.tree, env=self.environment, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
 
@@ -88,7 +88,7 @@ class Theatre:
         assert not check or process.returncode == 0, said
         return process.returncode
 
-    def _ours(self) -> list[int]:
+    def ours(self) -> list[int]:
         """Return the processes of sprintlog that belong to this night."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
