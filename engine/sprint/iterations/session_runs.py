@@ -123,12 +123,9 @@ def of_turn(session: AgentRan, before: Sequence[AgentRan]) -> AgentRan:
     """Return a session's last turn: its figures that no earlier run contains."""
     if not before:
         return session
-    further = _further(session, before)
-    return replace(
-        session if further is None else further,
-        **(_NO_FIGURES if further is None else {}),
-        is_rest=False,
-    )
+    if (further := _further(session, before)) is None:
+        further = replace(session, **_NO_FIGURES, calls=(), tools=())
+    return replace(further, is_rest=False)
 
 
 def is_stated(run: AgentRan) -> bool:
