@@ -21,7 +21,7 @@ from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.engine.service.driver.runs import check_cost_is_known, recorded
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.agent.actions import DONE, Action
-from sprintlog.engine.sprint.state.words import PRIORITIES
+from sprintlog.engine.sprint.state.words import PRIORITIES, missing_json
 from sprintlog.projections.views.work import next_answer
 from sprintlog.projections.workspace import Workspace
 
@@ -297,6 +297,8 @@ def _agent_meant(typed: tuple[str, ...]) -> tuple[str, ...]:
             f"`agent.command` in {settings.NAME}"
         )
     _check_exists(agent[0], "give what hands a prompt to your agent, after `--`")
+    if option := missing_json(agent):
+        output.hint(f"add `{option}` to the agent's command to record tokens and cost")
     return agent
 
 

@@ -27,6 +27,7 @@ from sprintlog.engine.sprint.iterations.measurement import MeasureIteration
 from sprintlog.engine.sprint.state.document_fields import ITERATIONS_MAX
 from sprintlog.engine.sprint.state.sprint import open_iteration
 from sprintlog.engine.sprint.state.times import from_milliseconds
+from sprintlog.engine.sprint.state.words import missing_json
 from sprintlog.projections.workspace import Decide, Workspace, wall_clock
 
 from .. import settings
@@ -194,6 +195,8 @@ class _Recorded:
                 f"the command's output was not understood: {type(problem).__name__}: "
                 f"{problem}"
             )
+        if number == 1 and (option := missing_json(self._asked.command)):
+            self._tell(f"add `{option}` to the command to record tokens and cost")
         wrapped = wrap.Wrapped(
             " ".join(self._asked.command),
             code,

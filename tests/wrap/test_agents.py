@@ -1,8 +1,11 @@
 """Loops and agents inside `wrap`: which measurements and rules count."""
 
 import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
+
+from sprintlog.engine.sprint.state.words import missing_json
 
 from .conftest import Events, Wrap
 from .terminals import SPRINTLOG
@@ -49,3 +52,22 @@ def test_a_nested_wrap_measures_for_the_agent(wrap: Wrap, events: Events) -> Non
     told = [event["data"]["metrics"] for event in events("iteration-measured")]
     assert [metrics["tests_passed"] for metrics in told] == [4, 1]
     assert origins(events) == [True, False]
+
+
+def test_the_option_for_output_with_tokens_is_named(
+    wrap: Wrap, clean: dict[str, str], tmp_path: Path
+) -> None:
+    """If an agent prints plain text, `run` names the option, and `wrap` does so once."""
+    agent = tmp_path / "claude"
+    agent.write_text("#!/bin/sh\ncat >/dev/null; echo done >> done\n")
+    agent.chmod(0o755)
+    hint = b"add `--output-format json` to the "
+    line = ("--", str(agent), "-p")
+    assert hint in wrap(*line).stderr
+    assert hint not in wrap(*line).stderr
+    command = [*SPRINTLOG, "run", "--budget-iterations", "1", *line]
+    found = subprocess.run(
+        command, cwd=tmp_path, env=clean, capture_output=True, check=False
+    )
+    assert hint in found.stderr
+    assert missing_json([*line[1:], "--output-format=json"]) is None

@@ -46,12 +46,12 @@ class HookForm(JsonForm, frozen=True):
         return found
 
     def compared(self, value: Any) -> Any:
-        """Return a handler's command if it calls sprintlog, in any version's format."""
+        """Return a handler if it calls sprintlog, in any version's format."""
         groups = value.get("hooks") if self.in_groups and isinstance(value, dict) else None
         handler = groups[0] if isinstance(groups, list) and groups else value
         said = handler.get(self.command_key) if isinstance(handler, dict) else None
         ours = rf"(?:^|[\s/;&|])sprintlog hook {re.escape(self.agent)}(?:\s|$)"
-        return said if isinstance(said, str) and re.search(ours, said) else None
+        return handler if isinstance(said, str) and re.search(ours, said) else None
 
     def located(self, text: str) -> Iterator[tuple[str, edits.Container, edits.Member]]:
         """Yield sprintlog's handlers, or the groups that contain nothing else."""

@@ -1,5 +1,7 @@
 """The fixed word lists of PROGRESS.yaml (SPR-040, SPR-050)."""
 
+from collections.abc import Sequence
+
 NOT_STARTED = "not-started"
 IN_PROGRESS = "in-progress"
 COMPLETED = "completed"
@@ -63,3 +65,21 @@ def is_agent(program: str) -> bool:
     """Return whether a program is an agent whose output sprintlog can parse."""
     name = program.rpartition("/")[2]
     return name == "agy" or name.removesuffix("-agent") in AGENTS
+
+
+_JSON = {
+    "claude": (("-p", "--print"), "--output-format json"),
+    "codex": (("exec", "e"), "--json"),
+    "copilot": (("-p", "--prompt"), "--output-format json"),
+    "cursor-agent": (("-p", "--print"), "--output-format json"),
+    "gemini": (("-p", "--prompt"), "--output-format json"),
+    "opencode": (("run",), "--format json"),
+}
+"""For each agent the words that make it print, and the option for output with tokens."""
+
+
+def missing_json(command: Sequence[str]) -> str | None:
+    """Return the option with which an agent would report tokens, unless it is given."""
+    prints, option = _JSON.get(command[0].rpartition("/")[2], ((), ""))
+    given = {word.partition("=")[0] for word in command[1:]}
+    return option if given & {*prints} and option.split()[0] not in given else None

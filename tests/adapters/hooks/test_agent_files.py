@@ -85,6 +85,8 @@ def test_hooks_of_an_earlier_form_are_made_those_of_today(tmp_path: Path) -> Non
     assert file.install()
     assert file.is_current()
     assert file.events() == [*FORMS["codex"].events]
+    file.path.write_text(file.path.read_text().replace('"timeout": 3', '"timeout": 4'))
+    assert not file.is_current()
 
 
 def test_what_only_looks_like_ours_is_left(tmp_path: Path) -> None:
