@@ -365,10 +365,17 @@ class _Recorded:
 
     def _with_figures(self, ran: AgentRan, reading: TurnReading | None) -> AgentRan:
         """Return a run with the figures that no earlier run of the session contains."""
-        if reading is None:
-            return ran
         events = self._workspace.repository.events
         known = [x for name in self._workspace.sprints() for x in events(name, AgentRan)]
+        if ran.iteration is not None:
+            # The iteration may have ended before, and continued.
+            before = [x for x in known if x.turn and x.iteration == ran.iteration]
+            before = [x for x in before if x.turn and x.turn.session == self._session]
+            calls = (ran.tool_calls or 0) - sum(x.tool_calls or 0 for x in before)
+            duration = (ran.duration_ms or 0) - sum(x.duration_ms or 0 for x in before)
+            ran = replace(ran, tool_calls=max(calls, 0), duration_ms=max(duration, 0))
+        if reading is None:
+            return ran
         own = of_turn(reading.ran, runs_of(reading.ran, known))
         return replace(
             ran,

@@ -11,8 +11,10 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.loop import StartIteration, is_used_up
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.document_fields import ralph_fields
+from sprintlog.engine.sprint.state.times import parse
 from sprintlog.projections.workspace import Workspace
 
+from .conftest import RECORDED, events_of
 from .hooked import HookedSession, Tree
 
 
@@ -100,11 +102,16 @@ def test_an_answer_that_another_program_refused(tree: Tree, agent: str) -> None:
     session.work(a="one")
     session.call(a="two")
     session.stop("Now.", stop_hook_active=True)
+    times = [parse(x.at) for x in events_of(tree.log) if x.stream == session.stream]
     tree.write(a="person")
     session.work(a="three")
     assert tree.iterations() == ["+1", "-1", "-1", "+2", "-2"]
     found = [tree.why("a", line) for line in range(1, 5)]
     assert found == ["agent 1", "agent 1", "outside", "agent 2"]
+    first, again, _ = tree.runs()
+    assert (first.tool_calls, again.tool_calls) == (1, 1)
+    seconds = ((first.duration_ms or 0) + (again.duration_ms or 0)) / 1000
+    assert seconds == pytest.approx((times[-1] - times[0]).total_seconds(), abs=0.002)
 
 
 def test_a_subagent_of_copilot_is_part_of_its_turn(tree: Tree) -> None:
@@ -163,3 +170,31 @@ def test_linked_worktrees_have_sprints_of_their_own(
         assert tree.why("a") == "agent 1"
     with Workspace.open(folder) as workspace:
         assert len(workspace.sprints()) == 2
+
+
+CALLS = {
+    "claude-2.1.197-api-error": [],
+    "claude-2.1.197-blocked-stop": [1, 0],
+    "claude-2.1.197-http": [4],
+    "claude-2.1.197-killed": [],
+    "claude-2.1.197": [7],
+    "claude-2.1.330": [7],
+    "claude-as-copilot-1.0.102": [3],
+    "codex-0.169.0": [2],
+    "copilot-1.0.102": [3],
+    "gemini-0.61.0": [3],
+    "opencode-plugin": [3],
+}
+"""The calls in each run of the only iteration of a recorded session."""
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
+def test_recorded_hooks(tree: Tree, file: Path) -> None:
+    """The hooks of a real session become its iteration, once, even if they are repeated."""
+    lines = file.read_bytes().splitlines()
+    for line in [*lines, *lines]:
+        tree.hook(file.stem.partition("-")[0], line)
+    runs = [run for run in tree.runs() if run.iteration is not None]
+    assert [run.tool_calls for run in runs] == CALLS[file.stem]
+    assert {(run.iteration, run.status) for run in runs} <= {(1, "completed")}

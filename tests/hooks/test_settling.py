@@ -2,20 +2,31 @@
 
 import os
 import sqlite3
+import subprocess
+import time
 from collections.abc import Callable
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sprintlog.engine.adapters.processes.process import process
+from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.rules import OpenJournal
 from sprintlog.engine.log.envelope import Appended
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from sprintlog.engine.service.agent_sessions.spool import count_odd
 from sprintlog.engine.service.workspace import JOURNAL
 from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.phases.lifecycle import StartSprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
+from sprintlog.engine.sprint.state.document_fields import ralph_fields
 from sprintlog.projections.workspace import Workspace
 
+from ..adapters.remains import gone_with
+from ..postgres.server import IN_LONG, unsafe_url
+from .conftest import SPRINTLOG, after_tool, events_of
 from .hooked import GONE, HookedSession, Tree
 
 
@@ -156,3 +167,67 @@ def test_an_answer_that_was_spooled_is_settled_later(tree: Tree, agent: str) -> 
     assert tree.iterations() == ["+1", "-1", "+2", "-2"]
     assert [(x.iteration, x.output) for x in tree.runs()] == [(1, "Done."), (2, "Done.")]
     assert (tree.why("a", 1), tree.why("b")) == ("agent-or-outside 1", "agent 2")
+
+
+@pytest.mark.parametrize("log_store", [IN_LONG], indirect=True)
+def test_a_session_is_recorded_on_a_server(
+    folder: Path, log_store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a log on a server, turns become the same iterations."""
+    address = unsafe_url(log_store)
+    monkeypatch.setenv("SPRINTLOG_LOG", address)
+    Workspace.init(folder, address=address).close()
+    tree = Tree(folder, monkeypatch)
+    session = HookedSession(tree)
+    session.work(a="one")
+    session.ask()
+    session.stop()
+    assert tree.iterations() == ["+1", "-1"]
+    assert tree.why("a") == "agent 1"
+
+
+def test_a_home_that_is_read_only(tree: Tree, session: HookedSession) -> None:
+    """Turns are recorded without a home folder for settings and spooled events."""
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        tree.patch.setenv(name, "/proc/none")
+    session.work(a="one")
+    assert tree.iterations() == ["+1", "-1"]
+    assert tree.why("a") == "agent 1"
+
+
+def test_a_turn_of_no_certain_sprint_is_refused(tree: Tree, session: HookedSession) -> None:
+    """With several unfinished sprints, a turn is recorded only for a specified one."""
+    with Workspace.open(tree.root) as workspace:
+        for name in ("one", "two"):
+            workspace.handle(CreateSprint(ralph_fields(name)), sprint_id=name)
+            workspace.handle(StartSprint(), sprint_id=name)
+    tree.settles = False
+    session.work(a="one")
+    with pytest.raises(RefusedError, match="one, two"):
+        session.settle()
+    tree.patch.setenv("SPRINTLOG_SPRINT", "two")
+    session.settle()
+    assert tree.iterations() == ["+1", "-1"]
+
+
+def test_a_hook_leaves_a_process_that_settles(log: Path) -> None:
+    """The processes of hooks end at once, and turns are recorded without them."""
+    inputs = [
+        b'{"hook_event_name": "UserPromptSubmit", "prompt_id": "p", "session_id": "s-1"}',
+        after_tool(prompt_id="p"),
+        after_tool(hook_event_name="Stop", prompt_id="p", last_assistant_message="Done."),
+    ]
+    own = {**os.environ, "STARTED_IN": str(log)}
+    for content in inputs:
+        done = subprocess.run(
+            [*SPRINTLOG, "hook", "claude"], env=own, input=content, capture_output=True
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    until = time.monotonic() + 30
+    while not (ended := [x for x in events_of(log) if x.type == "iteration-ended"]):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert [event.actor for event in ended] == ["runtime"]
+    gone_with(f"STARTED_IN={log}")
+    assert not [*(log / "at-work").iterdir()]
+    assert count_odd(log) == 0

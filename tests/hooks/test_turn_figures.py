@@ -181,3 +181,17 @@ def test_a_refused_claim_continues_the_turn(tree: Tree, agent: str) -> None:
     assert len(tree.answers) == 1
     assert tree.iterations() == ["+1", "-1", "-1"]
     assert tree.sprint().plan.status == "completed"
+
+
+def test_the_third_refusal_ends_the_turn(tree: Tree, session: HookedSession) -> None:
+    """After three refused claims in a row, an agent is not made to go on."""
+    measure(tree, "false", more="[hooks]\nblock-stop = true")
+    with Workspace.open(tree.root) as workspace:
+        create = CreateSprint(ralph_fields("all tests pass"))
+        workspace.handle(create, sprint_id="goal")
+    session.ask()
+    for _ in range(4):
+        session.call()
+        session.stop(CLAIM, stop_hook_active=True)
+    assert len(tree.answers) == 2
+    assert tree.sprint().plan.status == "needs-human"
