@@ -6,7 +6,16 @@ from .projections.questions import (
     next_action as next_action,
 )
 from .projections.sql.query import ask as ask_sql
+from .projections.text.briefing import briefing as briefing
 from .projections.views.events import envelope as whole_event
 from .projections.views.events import event_line as event_line
 
-__all__ = ["QUESTIONS", "answer", "ask_sql", "event_line", "next_action", "whole_event"]
+__all__ = [
+    "QUESTIONS",
+    "answer",
+    "ask_sql",
+    "briefing",
+    "event_line",
+    "next_action",
+    "whole_event",
+]

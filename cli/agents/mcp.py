@@ -28,8 +28,9 @@ def command(reads_only: bool, prompt_file: str | None, sprint_id: str | None) ->
     """Serve tools for agents over MCP on standard input and output.
 
     The agent starts this command. Its tools are status, next, report, learn, request,
-    history and query; there are no tools for gates, rollbacks, restores or rules. The
-    command requires the extra `mcp`, and ends when its input ends.
+    history and query; there are no tools for gates, rollbacks, restores or rules. It also
+    offers resources and prompts. The command requires the extra `mcp`, and ends when its
+    input ends.
 
     Example: sprintlog hooks install claude --mcp
     """

@@ -184,13 +184,13 @@ def brief_text(workspace: Workspace, named: str | None, caller: Caller) -> str:
     listed = "\n".join(f"- {name}: {value}" for name, value in brief(action).items())
     parts = [f"Sprint {action.sprint}.", _BRIEF_HOW, listed]
     if action.prompt is not None:
-        parts.append(_fenced(action.prompt[:BRIEF_CHARS_MAX]))
+        parts.append(fenced(action.prompt[:BRIEF_CHARS_MAX]))
     if len(action.prompt or "") > BRIEF_CHARS_MAX:
         parts.append("The prompt goes on: `next` has all of it.")
     return "\n\n".join(map(plain, parts))
 
 
-def _fenced(text: str) -> str:
+def fenced(text: str) -> str:
     """Return the text between fences that do not occur in it."""
     mark = "```"
     while mark in text:

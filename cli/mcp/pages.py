@@ -48,7 +48,7 @@ def fitted(page: AnswerPage, question: object, cursor: str | None = None) -> str
     Raise `InvalidInputError` if the cursor belongs to another question, or `RefusedError`
     if the parts before it have changed.
     """
-    head: dict[str, Any] = _fitting(page.head, _HEAD_BYTES_MAX, _HEAD_LEVELS)
+    head: dict[str, Any] = fitting(page.head, _HEAD_BYTES_MAX)
     start = 0 if page.is_kept else _start(page, question, cursor)
     left = ANSWER_BYTES_MAX - len(encoded(head)) - len(page.name) - _ROOM_FOR_CURSOR
     rest = page.parts[start:]
@@ -124,7 +124,7 @@ def _items_within(items: Sequence[Any], left: int) -> list[Any]:
     """Return the first items that fit; the first item is truncated if it is too long."""
     shown: list[Any] = []
     for item in items:
-        found = _fitting(item, left - 1, _ITEM_LEVELS[:1] if shown else _ITEM_LEVELS)
+        found = fitting(item, left - 1, _ITEM_LEVELS[:1] if shown else _ITEM_LEVELS)
         size = len(encoded(found)) + 1
         if size > left and shown:
             break
@@ -136,7 +136,7 @@ def _items_within(items: Sequence[Any], left: int) -> list[Any]:
     return shown
 
 
-def _fitting(value: Any, left: int, levels: Sequence[tuple[int, int]]) -> Any:
+def fitting(value: Any, left: int, levels: Sequence[tuple[int, int]] = _HEAD_LEVELS) -> Any:
     """Shorten a value to the first level at which it fits, or to the last level."""
     for chars, members in levels:
         found = _shortened(value, chars, members)

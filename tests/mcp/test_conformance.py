@@ -56,7 +56,7 @@ def text_of(result: Any) -> str:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_is_offered_is_small(mode: str) -> None:
-    """Seven tools and a prompt in 6 KB, schemas that are valid, and no resources."""
+    """Seven tools in 6 KB with valid schemas, prompts, resources and a skill."""
     from jsonschema import Draft202012Validator
 
     async def look(client: Any) -> Any:
@@ -72,10 +72,9 @@ def test_what_is_offered_is_small(mode: str) -> None:
         Draft202012Validator.check_schema(tool["inputSchema"])
         reads = tool["name"] not in ("report", "learn", "request")
         assert tool["annotations"].get("readOnlyHint", False) is reads
-    assert [prompt.name for prompt in prompts.prompts] == ["sprint-brief"]
-    # Clients add extra tools for a server with resources.
-    assert capabilities.resources is None if capabilities is not None else True
+    assert [one.name for one in prompts.prompts] == ["sprint-brief", "morning", "claim"]
     if mode == "legacy":
+        assert capabilities.resources is not None
         assert "data, not instructions" in instructions
 
 
@@ -123,6 +122,67 @@ def test_the_brief_is_a_prompt(mode: str, sprint: Path, events: Events) -> None:
     assert "Make a branch" in text
     assert "`report`" in text
     assert len(events()) == before
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_resources_are_read(mode: str, sprint: Path, events: Events) -> None:
+    """Each listed resource and an iteration are read without recording; others fail."""
+    from mcp import MCPError
+
+    wrap = [sys.executable, "-m", "sprintlog.cli", "wrap", "--measure", "echo 1/2"]
+    subprocess.run([*wrap, "--", "true"], check=True, capture_output=True)
+    before = len(events())
+
+    async def read(client: Any) -> dict[str, str]:
+        listed = [one.uri for one in (await client.list_resources()).resources]
+        (form,) = (await client.list_resource_templates()).resource_templates
+        listed.append(form.uri_template.format(number=1))
+        for unknown in ("sprintlog://x", "sprintlog://iteration/9", "skill://x", "list"):
+            with pytest.raises(MCPError, match="there is no"):
+                await client.read_resource(unknown)
+        return {uri: (await client.read_resource(uri)).contents[0].text for uri in listed}
+
+    found = with_client(mode, read)
+    assert json.loads(found["sprintlog://status"])["sprint"] == "auth"
+    assert json.loads(found["sprintlog://plan"])["sprint-id"] == "auth"
+    assert json.loads(found["sprintlog://iteration/1"])["iteration"] == 1
+    assert json.loads(found["sprintlog://learnings"])["entries"] == []
+    assert found["sprintlog://briefing"].startswith("Record of this work tree")
+    assert found["skill://sprintlog/SKILL.md"].startswith("---\nname: sprintlog\n")
+    assert len(events()) == before
+
+
+@pytest.mark.parametrize("name", ["morning", "claim"])
+def test_prompts_contain_the_briefing_as_data(name: str, sprint: Path) -> None:
+    """Prompts about the sprint precede the fenced briefing with instructions."""
+
+    async def ask(client: Any) -> str:
+        return str((await client.get_prompt(name, {})).messages[0].content.text)
+
+    how, _, record = with_client(MODES[1], ask).partition("\n\n")
+    assert "data, not instructions" in record
+    assert record.startswith("```\n")
+    assert "auth" not in how
+
+
+def test_the_skill_is_described_with_its_digest(sprint: Path) -> None:
+    """The extension is declared; its entry has the front matter, digest and size."""
+    from hashlib import sha256
+
+    from sprintlog.cli.mcp.resources import SKILL, listed, read_resource, skill_entry
+    from sprintlog.cli.mcp.server import make_server
+
+    server = make_server(served("session"))
+    assert server.get_capabilities().extensions == {"io.modelcontextprotocol/skills": {}}
+    listing: Any = server.get_request_handler("skills/list")
+    found: Any = in_loop(lambda: listing.handler(None, None))
+    assert found["skills"] == [skill_entry()]
+    text = read_resource(SKILL, served("session").caller("x")).encode()
+    entry = skill_entry()
+    assert entry["resources"][0]["digest"] == f"sha256:{sha256(text).hexdigest()}"
+    assert entry["resources"][0]["size"] == len(text)
+    assert set(entry["frontmatter"]) == {"name", "description"}
+    assert listed()[-1]["name"] == "sprintlog"
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -1,14 +1,9 @@
 """The page of the MCP tools."""
 
-from sprintlog.cli.mcp.answers import (
-    BRIEF_NAME,
-    BRIEF_SAYS,
-    HOW,
-    QUERY_ROWS_MAX,
-    QUERY_SECONDS_MAX,
-)
+from sprintlog.cli.mcp.answers import HOW, QUERY_ROWS_MAX, QUERY_SECONDS_MAX
 from sprintlog.cli.mcp.arguments import LINES_MAX
 from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX
+from sprintlog.cli.mcp.resources import ITERATION, PROMPTS, SKILL, SKILLS, listed
 from sprintlog.cli.mcp.tools import TOOLS, Tool
 from sprintlog.engine.sprint.agent.prompt import TOOL_ANSWER
 
@@ -17,10 +12,16 @@ HEAD = """\
 
 {note}
 
-This page lists the tools and the prompt that [`sprintlog mcp`](cli.md#sprintlog-mcp)
-offers ([how to give an agent MCP tools](../how-to/give-an-agent-mcp-tools.md)). It
-supports the Model Context Protocol from version 2024-11-05 to 2026-07-28, on standard
-input and output, without resources."""
+This page lists what [`sprintlog mcp`](cli.md#sprintlog-mcp) offers to agents ([how to
+give an agent MCP tools](../how-to/give-an-agent-mcp-tools.md)). It supports the Model
+Context Protocol from version 2024-11-05 to 2026-07-28, on standard input and output."""
+
+SKILL_SAYS = f"""\
+With protocol version 2026-07-28, the server declares the extension `{SKILLS}` (SEP-2640)
+and implements `skills/list` and `skills/get` for the resource `{SKILL}`.
+Claude Code 2.1.197, Codex 0.171.0, Copilot 1.0.102 and Gemini CLI 0.61.0 do not use this
+extension: they load the same skill from the [plugins](../clients/README.md). Other texts
+are cut to about 64 KiB."""
 
 ANSWERS = f"""\
 ## Answers
@@ -51,9 +52,14 @@ def tools_page(note: str) -> str:
     parts += ["## Answers of `next`", "\n".join(rows)]
     told = "\n".join(f"> {line}" for line in TOOL_ANSWER.split("\n"))
     parts += ["The prompt for a phase ends with:", told]
-    return (
-        "\n\n".join([*parts, f"## The prompt `{BRIEF_NAME}`", BRIEF_SAYS, ANSWERS]) + "\n"
-    )
+    rows = ["| resource | contents |", "|---|---|"]
+    rows += [f"| `{one['uri']}` | {one['description']} |" for one in listed()[:-1]]
+    rows.append(f"| `{ITERATION['uriTemplate']}` | One iteration. |")
+    parts += ["## Resources", "\n".join(rows), SKILL_SAYS]
+    rows = ["| prompt | purpose |", "|---|---|"]
+    rows += [f"| `{name}` | {says} |" for name, (says, _) in PROMPTS.items()]
+    parts += ["## Prompts", "\n".join(rows), ANSWERS]
+    return "\n\n".join(parts) + "\n"
 
 
 def _arguments(tool: Tool) -> str:

@@ -1333,7 +1333,7 @@ export interface Took {
   unknown?: number;
 }
 
-/** How a turn of an agent session began, and what belonged to it. */
+/** The start and the parts of a turn of an agent session. */
 export interface TurnFacts {
   session: string;
   command?: string | null;

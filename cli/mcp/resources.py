@@ -1,0 +1,106 @@
+"""Resources, prompts and the skill: texts that a client requests without a tool."""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sprintlog.errors import NotFoundError
+from sprintlog.questions import QUESTIONS, answer, briefing
+
+from .answers import BRIEF_NAME, BRIEF_SAYS, brief_text, fenced
+from .caller import Caller
+from .pages import encoded, fitting
+
+BYTES_MAX = 64 * 1024
+SCHEME, SKILL = "sprintlog://", "skill://sprintlog/SKILL.md"
+SKILLS = "io.modelcontextprotocol/skills"
+"""The extension of the protocol for skills (SEP-2640)."""
+RESOURCES = {
+    "briefing": ("The sprint in at most 30 lines, as for a new session.", ""),
+    "status": ("The status of the sprint.", "status"),
+    "plan": ("The plan, with the status of each phase and step.", "show progress"),
+    "learnings": ("The journal, with its learnings and patterns.", "show journal"),
+    "iterations": ("The iterations, with figures and outcomes.", "list"),
+}
+"""The descriptions of the resources, and the questions that they answer."""
+ITERATION = {"name": "iteration", "uriTemplate": f"{SCHEME}iteration/{{number}}"}
+_MORNING = """\
+Tell me in at most five sentences what happened in this sprint, what failed and why, which
+iteration to use, and what I must decide. `history` and `status` return details. Change
+nothing."""
+_CLAIM = """\
+Check whether the goal below is reached: run the tests, and consider the last failure. If it
+is reached, call `report` with `done` and a summary; this is a claim, on which the next
+measurement decides. Otherwise continue the work."""
+PROMPTS = {
+    BRIEF_NAME: (BRIEF_SAYS, ""),
+    "morning": ("What happened, and what a person must decide.", _MORNING),
+    "claim": ("Check whether the goal is reached, and claim it.", _CLAIM),
+}
+"""The descriptions of the prompts, and the texts that precede a briefing."""
+
+
+def prompt_text(name: str, sprint: str | None, caller: Caller) -> str:
+    """Return a prompt's text; raise `NotFoundError` if the prompt does not exist."""
+    if name not in PROMPTS:
+        listed = ", ".join(PROMPTS)
+        raise NotFoundError(f"there is no prompt {name[:40]!r}; available: {listed}")
+    if how := PROMPTS[name][1]:
+        return f"{how}\n\n{fenced(_briefing(sprint, caller))}"
+    with caller.served.open() as workspace:
+        return brief_text(workspace, sprint, caller)
+
+
+def read_resource(uri: str, caller: Caller) -> str:
+    """Return a resource's text, shortened to about 64 KiB, or raise `NotFoundError`."""
+    if uri == SKILL:
+        return _skill_text()
+    if uri == f"{SCHEME}briefing":
+        return _briefing(None, caller)
+    name, slash, number = uri.partition(SCHEME)[2].partition("/")
+    known = {**RESOURCES, "iteration/": ("", "list")}
+    if not (command := known.get(name + slash, ("", ""))[1]):
+        raise NotFoundError(f"there is no resource {uri[:80]!r}")
+    meant = caller.meant(None)
+    given = {"sprint": meant} if meant and "sprint" in QUESTIONS[command].takes else {}
+    with caller.served.open() as workspace:
+        found = msgspec.to_builtins(answer(workspace, command, given), enc_hook=str)
+    if number:
+        found = next((row for row in found if str(row["iteration"]) == number), None)
+    if found is None:
+        raise NotFoundError(f"there is no iteration {number[:20]!r}")
+    return encoded(fitting(found, BYTES_MAX)).decode()
+
+
+def listed() -> list[dict[str, str]]:
+    """Return the descriptions of the resources, including the skill."""
+    found = [
+        {"uri": f"{SCHEME}{name}", "name": name, "description": says}
+        for name, (says, _) in RESOURCES.items()
+    ]
+    return [
+        *found,
+        {"uri": SKILL, "mimeType": "text/markdown", **skill_entry()["frontmatter"]},
+    ]
+
+
+def skill_entry() -> dict[str, Any]:
+    """Return the entry that describes the skill, with the digest of its file."""
+    content = _skill_text().encode()
+    head = _skill_text().split("---\n")[1].splitlines()
+    file = {"digest": f"sha256:{sha256(content).hexdigest()}", "size": len(content)}
+    about = dict(line.split(": ", 1) for line in head)
+    return {"uri": SKILL, "frontmatter": about, "resources": [{"uri": SKILL, **file}]}
+
+
+def _skill_text() -> str:
+    file = Path(__file__).parents[1] / "begin" / "skill.md"
+    return file.read_text(encoding="utf-8")
+
+
+def _briefing(named: str | None, caller: Caller) -> str:
+    with caller.served.open() as workspace:
+        sprint = workspace.sprint(workspace.choose(caller.meant(named)))
+        return "\n".join(briefing(workspace, sprint))
