@@ -3,12 +3,15 @@
 import os
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
 from msgspec.structs import replace
 
-from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.adapters.git.repositories import repository_around
+from sprintlog.engine.adapters.git.untrusted import borrowed
+from sprintlog.engine.errors import NotFoundError, RefusedError, SprintlogError
 from sprintlog.engine.log.stores.postgres.address import parse
 from sprintlog.engine.service.place.location import Location, check_named, find
 from sprintlog.engine.service.place.trust import safe_list
@@ -115,7 +118,22 @@ def suggestions_here(root: Path) -> list[Offer]:
     """Return suggestions for the work tree, with commands to type in the current folder."""
     found = look(root, path=environment().get("PATH", ""))
     up = os.path.relpath(root, here())
-    return offers(found, prefix="" if up == "." else f"{up}/")
+    made = offers(found, prefix="" if up == "." else f"{up}/")
+    return [_with_history(one, root) for one in made]
+
+
+def _with_history(offer: Offer, root: Path) -> Offer:
+    """Return the offer of a PROGRESS.yaml with its committed versions, if there are any."""
+    repository = repository_around(root) if offer.safe else None
+    if repository is None or offer.command is None:
+        return offer
+    path = os.path.relpath(root / offer.found, repository.top)
+    with suppress(SprintlogError), borrowed(repository, environment()) as git:
+        if len(git.read("log", "-2", "--format=%h", "--", path).split()) > 1:
+            command = offer.command.replace(" progress ", " progress --git ")
+            says = "a sprint's state, imported with all committed versions"
+            return replace(offer, says=says, command=command)
+    return offer
 
 
 def _is_answered(offer: Offer, *, yes: bool) -> bool:

@@ -34,10 +34,10 @@ from ..agents.mcp import NEEDED
 from ..agents.uninstall import remove_log
 from ..back.agreement import Agreement, agree, asks, with_asking
 from ..context import find_log, log_place, open_workspace, with_json
-from ..output import hint, print_answer, print_text
+from ..output import counted, hint, print_answer, print_text
 from ..settings import trust
 from .init import suggestions_here, take_offer
-from .suggestions import EVERYBODY, AgentFiles, agents_of, look, measure_of
+from .suggestions import EVERYBODY, AgentFiles, agents_of, look, measure_of, offers
 
 TRANSCRIPTS_MB = 200
 MADE = "log"
@@ -213,6 +213,8 @@ def _install(it: AgentFiles, wanted: Agreement, *, checks: bool, as_json: bool) 
     print_answer(answer, _lines(it, answer) if is_shown else (), as_json=as_json)
     if not (checks or wanted.dry_run):
         _say_trust(files, wanted, as_json=as_json)
+    if does and not as_json:
+        print_text(f"done: {counted(len(plan.changes), 'change')}")
     if not as_json:
         for one in notes:
             hint(one.says + (f": {one.helps}" if one.helps else ""))
@@ -280,6 +282,8 @@ def _lines(it: AgentFiles, answer: SetupAnswer, *, removes: bool = False) -> Ite
     if not removes:
         measure = measure_of(it.found)
         found = [*answer.agents, *([f"the tests: {measure}"] if measure else [])]
+        kinds = ("state", "plan", "loop")
+        found += [one.found for one in offers(it.found) if one.kind in kinds]
         yield f"found in {it.root}: {', '.join(found) or 'nothing'}"
     for one in answer.steps:
         problem = f": {one.problem}" if one.problem else ""
@@ -327,6 +331,8 @@ def _remove(it: AgentFiles, wanted: Agreement, *, as_json: bool) -> None:
             remove_log(find_log())
     shown = wanted.yes or not does
     print_answer(answer, _lines(it, answer, removes=True) if shown else (), as_json=as_json)
+    if does and not as_json:
+        print_text(f"done: {counted(len(changes), 'change')}")
 
 
 def _removable(it: AgentFiles) -> list[HookFile]:

@@ -126,7 +126,7 @@ READ = {sign for sign, line in SIGNS.items() if line} | OWN_TEXTS
 
 def offers(found: Surroundings, *, prefix: str = "") -> list[Offer]:
     """Return suggested commands; `prefix` is the path from this folder to the root."""
-    there = (*_documents(found, prefix), *_stated(found, prefix, "state"))
+    there = (*_documents(found, prefix), *_stated(found, prefix, "state", "loop"))
     there += (*_loops(found, prefix), *_agents(found))
     return [*there, *_stated(found, prefix, "tests", "ci")]
 
@@ -136,7 +136,7 @@ def _documents(found: Surroundings, prefix: str) -> Iterator[Offer]:
     for folder in ("", *(f"{sprint}/" for sprint in found.sprints)):
         file = quoted(f"{prefix}{folder}{PROGRESS}")
         if f"{folder}{PROGRESS}" in found.files:
-            said = "a sprint's state, imported unchanged; --git imports all its commits"
+            said = "a sprint's state, imported unchanged"
             yield _offer("state", folder + PROGRESS, said, f"import progress {file}", True)
         elif f"{folder}{SPRINT}" in found.files:
             file = quoted(f"{prefix}{folder}{SPRINT}")

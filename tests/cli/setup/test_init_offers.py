@@ -22,7 +22,7 @@ from sprintlog.cli.begin.suggestions import (
     offers,
 )
 
-from ...adapters.trees import picture, put
+from ...adapters.trees import git, picture, put
 from ..conftest import Run
 from ..typed import commands_in
 
@@ -58,6 +58,7 @@ def found(run: Run, *options: str) -> list[dict[str, Any]]:
          "--report report.xml"),
         ("package.json", b'{"scripts": {"test": "x"}}',
          "iteration baseline --build 'npm test'"),
+        ("ralph.sh", b"while :; do\n  claude -p < x\ndone\n", "help record"),
         ("go.mod", b"", "iteration baseline --build 'go test ./...'"),
         ("Cargo.toml", b"", "iteration baseline --build 'cargo test'"),
         ("Makefile", b"all:\ntest: x\n", "iteration baseline --build 'make test'"),
@@ -183,6 +184,19 @@ def test_yes_takes_what_only_records(folder: Path, run: Run) -> None:
     assert (taken["file"], taken["stream"]) == ("PROGRESS.yaml", "sprint/auth")
     assert (folder / "PROGRESS.yaml").read_bytes() == DOCUMENT
     assert (folder / "progress.txt").exists()
+
+
+def test_the_history_of_a_state_file_is_imported(folder: Path, run: Run) -> None:
+    """If git has several versions of PROGRESS.yaml, all of them are suggested."""
+    git(folder, "init", "-q")
+    for status in (b"not-started", b"in-progress"):
+        put(folder / "PROGRESS.yaml", DOCUMENT.replace(b"not-started", status))
+        git(folder, "add", ".")
+        git(folder, "commit", "-qm", "x")
+    place, *taken = run("init", "--yes", "--json").lines
+    (one,) = [one for one in place["offers"] if one["taken"]]
+    assert one["command"] == "sprintlog import progress --git PROGRESS.yaml"
+    assert len(taken) == 2
 
 
 def test_without_a_terminal_it_only_offers(folder: Path, run: Run) -> None:
