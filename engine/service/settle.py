@@ -184,6 +184,9 @@ class _Recorded:
         end = key_of(self._stream, "turn-ended", turn.first, turn.ended)
         if turn.ended is not None and (found := self._workspace.log.find_key(end)):
             return Settled(*begun, is_new=False) if begun and found else None
+        if begun is None and not turn.calls and turn.prompt is None:
+            # An answer without a prompt and without any work.
+            return None
         sprint_id = begun[0] if begun else self._sprint()
         start = self._start()
         if begun is None and not turn.calls and turn.ended is None:

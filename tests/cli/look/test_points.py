@@ -20,6 +20,7 @@ ALWAYS_NOW = {
     "sprintlog wrap": "runs a command",
     "sprintlog hook": "records what an agent did now",
     "sprintlog config": "shows the current settings",
+    "sprintlog setup": "installs what is missing now",
     "sprintlog uninstall": "removes what is there now",
     "sprintlog extensions list": "shows installed extensions",
     "sprintlog extensions check": "tries what is installed now",

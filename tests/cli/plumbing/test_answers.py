@@ -51,6 +51,7 @@ QUESTIONS = (
         ("query", "SELECT * FROM v_events"),
         ("query", "--tables"),
         ("uninstall", "--dry-run"),
+        ("setup", "--dry-run"),
         ("queue", "list"),
     ),
     *(("queue", "show", "req-1"), ("queue", "decide", "--auto", "--dry-run")),

@@ -88,6 +88,7 @@ def event(kind: type[Event], **known: Any) -> Event:
         tuple[i.OwnMetric, ...]: (i.OwnMetric(EVIL, EVIL, 0.2, 1.0, EVIL),),
         i.BestAnew: i.BestAnew(1, 1, "1/2", (EVIL,), parts=((EVIL, "1", EVIL, "1"),)),
         tuple[i.ChangedInstrument, ...]: (i.ChangedInstrument(EVIL, 1),),
+        f.TurnFacts: f.TurnFacts(EVIL, EVIL, EVIL),
         tuple[f.ModelCall, ...]: (f.ModelCall(key=EVIL, model=EVIL),),
         dict[str, int]: {EVIL: 1},
         dict[str, str]: {EVIL: EVIL},
