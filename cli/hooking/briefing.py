@@ -14,7 +14,8 @@ from sprintlog.projections.text.briefing import LINES_MAX, briefing
 from .. import settings
 from .beat import opened
 
-_CONTEXT = "additionalContext"
+_KEYS = dict.fromkeys(("codex", "gemini", "copilot"), "additionalContext")
+_KEYS["cursor"] = "additional_context"
 
 
 def print_briefing(hooked: Hooked) -> None:
@@ -48,12 +49,9 @@ def in_form(agent: str, event: SessionEvent | None, text: str) -> str | None:
     """
     if agent == "claude":
         return text
-    nested = {"hookSpecificOutput": {"hookEventName": "SessionStart", _CONTEXT: text}}
-    forms: dict[str, dict[str, Any]] = {
-        "codex": nested,
-        "gemini": nested,
-        "copilot": {_CONTEXT: text},
-        "cursor": {"additional_context": text},
-    }
-    is_start = isinstance(event, SessionStarted)
-    return json.dumps(forms[agent]) if is_start and agent in forms else None
+    if not isinstance(event, SessionStarted) or agent not in _KEYS:
+        return None
+    said: dict[str, Any] = {_KEYS[agent]: text}
+    if agent in ("codex", "gemini"):
+        said = {"hookSpecificOutput": {"hookEventName": "SessionStart", **said}}
+    return json.dumps(said)

@@ -26,17 +26,13 @@ RESOURCES = {
 }
 """The descriptions of the resources, and the questions that they answer."""
 ITERATION = {"name": "iteration", "uriTemplate": f"{SCHEME}iteration/{{number}}"}
-_MORNING = """\
-Tell me in at most five sentences what happened in this sprint, what failed and why, which
-iteration to use, and what I must decide. `history` and `status` return details. Change
-nothing."""
-_CLAIM = """\
-Check whether the goal below is reached: run the tests, and consider the last failure. If it
-is reached, call `report` with `done` and a summary; this is a claim, on which the next
-measurement decides. Otherwise continue the work."""
+_MORNING = """Summarize the sprint in five sentences: events, failures and their causes, the
+iteration to use, and decisions that I must make. `history` returns details."""
+_CLAIM = """Check whether the goal below is reached: run the tests, and consider the last
+failure. If so, `report` that it is done; the next measurement decides on this claim."""
 PROMPTS = {
     BRIEF_NAME: (BRIEF_SAYS, ""),
-    "morning": ("What happened, and what a person must decide.", _MORNING),
+    "morning": ("A summary of the sprint and the pending decisions.", _MORNING),
     "claim": ("Check whether the goal is reached, and claim it.", _CLAIM),
 }
 """The descriptions of the prompts, and the texts that precede a briefing."""
