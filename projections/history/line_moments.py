@@ -25,7 +25,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of, sprint_stream
 from sprintlog.engine.service.work_tree.snapshot import shown
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.events.snapshots import OF_ITERATION
+from sprintlog.engine.sprint.events.snapshots import OF_INSTRUMENTS, OF_ITERATION
 from sprintlog.engine.sprint.state.knowledge import WorkTree
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -141,6 +141,8 @@ class Moments:
     def _take(self, recorded: RecordedEvent, event: Event) -> None:
         sprint = sprint_of(recorded.stream) or ""
         match event:
+            case f.SnapshotTaken() if event.purpose == OF_INSTRUMENTS:
+                pass  # It does not contain the other files.
             case f.SnapshotTaken() if self._tree.has(event):
                 self._take_snapshot(event, Writer(sprint, event.iteration))
             case f.RestoreStarted() if self._tree.has(event):

@@ -34,6 +34,20 @@ def test_files_are_kept_before_the_first_run_of_all(
         assert [one["path"] for one in changed["files"]] == [name]
 
 
+def test_files_that_no_measure_uses_were_there_before(
+    wrap: Wrap, sprintlog: Callable[..., str], tmp_path: Path
+) -> None:
+    """A snapshot of the measuring script alone does not make other files look added."""
+    (tmp_path / "there").write_text("before\n")
+    (tmp_path / "test.sh").write_text("echo 1/2\n")
+    assert (
+        wrap("--snapshot", "--measure", "sh test.sh", "--", "touch", "one").returncode == 0
+    )
+    changed = json.loads(sprintlog("iteration", "diff", "1", "--json"))
+    assert [one["path"] for one in changed["files"]] == ["one"]
+    assert changed["outside"]["files"] == []
+
+
 def test_a_command_that_started_without_them_is_no_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
