@@ -26,7 +26,7 @@ from .crashes import (
     work_trees,
 )
 from .criterion import Skip, Verdict
-from .live_agents import hooked, plugins, recording, tooled
+from .live_agents import first_minutes, hooked, plugins, recording, tooled, turns
 from .postgres import on_servers, servers
 from .programs import gates, hooks, requests, wrapped
 from .real_data import (
@@ -98,6 +98,10 @@ CRITERIA: dict[str, Criterion] = {
     "live-hooks: real programs' hooks report all their work": hooked.tell_all,
     "live-plugins: real programs install and use the plugins": plugins.are_accepted,
     "live-tools: a real program works with three sprintlog tools": tooled.works_with_tools,
+    "live-turns: three turns are recorded like three wraps": turns.as_wraps,
+    "live-turns: refused claims and background tasks continue a turn": turns.continued,
+    "live-turns: sessions mix with wraps and worktrees": turns.mixed,
+    "live-start: two commands and a minute lead to an iteration": first_minutes.in_time,
     "hostile gates get their verdict and leave nothing": gates.hostile,
     "a killed gate costs no retry": gates.killed,
     "a killed loop ends like one nobody disturbed": loops.killed,
@@ -127,6 +131,7 @@ CRITERIA: dict[str, Criterion] = {
 LIVE = (
     *(recording.as_the_server_says, hooked.tell_all),
     *(plugins.are_accepted, tooled.works_with_tools),
+    *(turns.as_wraps, turns.continued, turns.mixed, first_minutes.in_time),
 )
 """Those that run agents' programs."""
 

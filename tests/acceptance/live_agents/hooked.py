@@ -2,17 +2,17 @@
 
 import json
 import signal
-import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from ..commands import run
 from ..criterion import Skip, Verdict
 from .model_server import ModelServer
-from .programs import Environment, Program, environment, installed
+from .places import new_place
+from .programs import Environment, Program, installed
 from .recording import CALLS
-from .runs import Case, git, wrapped
+from .runs import Case, wrapped
+from .sessions import UNASKED
 from .tokens import ANSWER, Answered
 
 BEFORE = {
@@ -20,8 +20,6 @@ BEFORE = {
     "codex": (".codex/hooks.json", '{"hooks":{ }  }'),
 }
 """A file of somebody, in a form that nobody else would write."""
-UNASKED = {"claude": (), "codex": ("--dangerously-bypass-hook-trust",)}
-"""Options that run hooks without approval by a person."""
 
 
 def tell_all(data: Path, seed: int, *, folder: Path | None = None) -> Verdict:
@@ -56,22 +54,13 @@ def _play(
     case: Case, server: ModelServer, folder: Path | None
 ) -> tuple[list[str], int, int]:
     """Return the problems, the number of calls, and the number reported by hooks."""
-    with tempfile.TemporaryDirectory(prefix="sprintlog-live-") as name:
-        home, work = Path(name) / "home", Path(name) / "work"
-        home.mkdir()
-        work.mkdir()
-        git(work, "init", "-q")
-        git(work, "commit", "-q", "--allow-empty", "-m", "first")
-        env = environment(case.program, home, server.url, folder=folder)
-        env["PATH"] = f"{our_program(Path(name) / 'bin')}:{env['PATH']}"
-        trust(case.program, home, work)
+    with new_place(case.program, server, folder) as place:
+        work, env = place.work, place.env
         own, before = BEFORE[case.program.name]
         (work / own).parent.mkdir()
         (work / own).write_text(before)
         run(work, "init", **env)
         run(work, "hooks", "install", case.program.name, **env)
-        server.ledger.taken()
-        server.lingers.clear()
         prompt = f"Do it. play:{case.play} at:{work}"
         words = (*case.program.forms[case.form], *UNASKED[case.program.name], prompt)
         done, problems = wrapped([*words], work, env, by=case.by, server=server)
@@ -139,20 +128,3 @@ def _problems(case: Case, answered: list[Answered], found: _Found) -> list[str]:
         by = sum("subagent" in call for call in found.calls)
         compare("calls by a subagent", by, 1)
     return problems
-
-
-def our_program(folder: Path) -> Path:
-    """Return a folder in which hooks find sprintlog."""
-    folder.mkdir()
-    program = folder / "sprintlog"
-    python = sys.executable
-    program.write_text(f"#!/bin/sh\nexec '{python}' -m sprintlog.cli \"$@\"\n")
-    program.chmod(0o755)
-    return folder
-
-
-def trust(program: Program, home: Path, work: Path) -> None:
-    """Allow an agent to use settings from a work tree, as a user would."""
-    if program.name == "codex":
-        with (home / ".codex" / "config.toml").open("a") as file:
-            file.write(f'[projects."{work}"]\ntrust_level = "trusted"\n')

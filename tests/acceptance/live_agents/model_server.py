@@ -29,7 +29,11 @@ _PAUSE_SECONDS = 0.25
 class ModelServer:
     """Serve on a port of 127.0.0.1, in separate threads."""
 
-    def __init__(self, *, port: int = 0, ledger: Ledger | None = None) -> None:
+    def __init__(
+        self, *, port: int = 0, ledger: Ledger | None = None, thinks: float = 0
+    ) -> None:
+        """Listen on a port; `thinks` is the time in seconds before a play's first act."""
+        self.thinks = thinks
         self.ledger = ledger or Ledger()
         self.stage = Stage()
         self.numbers = count(1)
@@ -110,6 +114,8 @@ class _Handler(BaseHTTPRequestHandler):
             act = self.scripted.stage.act(
                 asked.play, asked.step, of=asked.dialect + asked.conversation
             )
+            if asked.step == 0:
+                time.sleep(self.scripted.thinks)
         number = next(self.scripted.numbers)
         if isinstance(act, Refuse):
             self._enter(asked, act, status=act.status, is_whole=True)

@@ -22,6 +22,12 @@ class Run(NamedTuple):
     command: str
 
 
+class Begin(NamedTuple):
+    """Run a command in the background, if the agent can, and do not wait for it."""
+
+    command: str
+
+
 class Write(NamedTuple):
     """Write a file."""
 
@@ -64,7 +70,7 @@ class Refuse(NamedTuple):
     retry_after: int | None = None
 
 
-Act = Say | Run | Write | Edit | Delegate | Ask | Linger | Refuse
+Act = Say | Run | Begin | Write | Edit | Delegate | Ask | Linger | Refuse
 
 PLAYS: dict[str, tuple[Act, ...]] = {
     "good": (
@@ -82,6 +88,22 @@ PLAYS: dict[str, tuple[Act, ...]] = {
     "overloaded": (Refuse(529, times=1), Say(FINAL)),
     "overloaded-always": (Refuse(529),),
     "refused": (Refuse(400),),
+    "first": (Write("work.txt", "line 1\n"), Run("cat work.txt"), Say("First done.")),
+    "second": (Write("more.txt", "line 2\n"), Say("Second done.")),
+    "worse": (Edit("work.txt", "line 1", "oops"), Say("Third done.")),
+    "question": (Say("It is a question."),),
+    "premature": (
+        Write("work.txt", "line 1\n"),
+        Say(FINAL),
+        Write("more.txt", "line 2\n"),
+        Say(FINAL),
+    ),
+    "stubborn": (Write("work.txt", "line 1\n"), Say(FINAL)),
+    "awaiting": (
+        Begin("sleep 2; echo line 1 > work.txt"),
+        Say("It is running."),
+        Say("It has ended."),
+    ),
     "tooled": (
         Ask("next", {}),
         Ask("report", {"outcome": "done", "summary": "written"}),

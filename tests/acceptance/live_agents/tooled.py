@@ -1,16 +1,15 @@
 """A real agent works with the tools of an installed `sprintlog mcp`."""
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from ..commands import run
 from ..criterion import Skip, Verdict
-from .hooked import our_program, trust
 from .model_server import ModelServer
-from .programs import Program, environment, installed
-from .runs import git, wrapped
+from .places import new_place
+from .programs import Program, installed
+from .runs import wrapped
 
 PLAN = {
     "phases": [{"id": "build", "prompt": "Write it"}, {"id": "ship", "prompt": "Ship it"}]
@@ -41,15 +40,8 @@ def _play(
     program: Program, server: ModelServer, folder: Path | None
 ) -> tuple[list[str], int]:
     """Return the problems, and the number of calls of sprintlog's tools."""
-    with tempfile.TemporaryDirectory(prefix="sprintlog-live-") as name:
-        home, work = Path(name) / "home", Path(name) / "work"
-        home.mkdir()
-        work.mkdir()
-        git(work, "init", "-q")
-        git(work, "commit", "-q", "--allow-empty", "-m", "first")
-        env = environment(program, home, server.url, folder=folder) | PATIENT
-        env["PATH"] = f"{our_program(Path(name) / 'bin')}:{env['PATH']}"
-        trust(program, home, work)
+    with new_place(program, server, folder) as place:
+        work, env = place.work, place.env | PATIENT
         own = work / ".mcp.json"
         own.write_text(BEFORE)
         (work / "plan.json").write_text(json.dumps(PLAN))

@@ -4,7 +4,7 @@ import os.path
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from .plays import Act, Ask, Delegate, Edit, Run, Write
+from .plays import Act, Ask, Begin, Delegate, Edit, Run, Write
 
 
 class Call(NamedTuple):
@@ -19,6 +19,9 @@ def call_of(act: Act, tools: Collection[str], folder: str) -> Call | None:
     match act:
         case Run(command):
             return _run(command, tools)
+        case Begin(command):
+            call = _run(command, tools)
+            return call and Call(call.tool, {**call.given, "run_in_background": True})
         case Write(path, content):
             return _write(os.path.join(folder, path), content, tools)
         case Edit(path, old, new):
