@@ -56,7 +56,8 @@ def new_place(
     files: Mapping[str, str] | None = None,
 ) -> Iterator[Place]:
     """Make a repository whose first commit contains the files, trusted by the agent."""
-    with tempfile.TemporaryDirectory(prefix="sprintlog-live-") as name:
+    # A turn may still be recorded in the background when its place is removed.
+    with tempfile.TemporaryDirectory("", "sprintlog-live-", None, True) as name:
         home, work = Path(name) / "home", Path(name) / "work"
         home.mkdir()
         work.mkdir()

@@ -2,15 +2,14 @@
 
 import json
 import subprocess
-import tempfile
 from pathlib import Path
 
 from ..commands import run
 from ..criterion import Skip, Verdict
-from .hooked import UNASKED, our_program, trust
 from .model_server import ModelServer
-from .programs import Environment, Program, environment, installed
-from .runs import git
+from .places import new_place
+from .programs import Environment, Program, installed
+from .sessions import UNASKED
 from .tooled import PATIENT
 
 CLIENTS = Path(__file__).resolve().parents[3] / "docs" / "clients"
@@ -53,16 +52,9 @@ def _play(
     program: Program, server: ModelServer, folder: Path | None
 ) -> tuple[list[str], list[str]]:
     """Return the parts of the plugin that reached the model or the log, and problems."""
-    with tempfile.TemporaryDirectory("", "sprintlog-live-", None, True) as name:
-        home, work = Path(name) / "home", Path(name) / "work"
-        home.mkdir()
-        work.mkdir()
-        git(work, "init", "-q")
-        git(work, "commit", "-q", "--allow-empty", "-m", "first")
-        env = environment(program, home, server.url, folder=folder) | PATIENT
+    with new_place(program, server, folder) as place:
+        work, env = place.work, place.env | PATIENT
         env |= {"COPILOT_ALLOW_ALL": "true"} if program.name == "copilot" else {}
-        env["PATH"] = f"{our_program(Path(name) / 'bin')}:{env['PATH']}"
-        trust(program, home, work)
         run(work, "goal", "set", GOAL, **env)
         for words in INSTALL[program.name]:
             done = _called((program.name, *words), work, env)
@@ -70,7 +62,7 @@ def _play(
                 said = (done.stdout + done.stderr).decode("utf-8", "replace")[-500:]
                 return [], [f"{' '.join(words)}: exit code {done.returncode}: {said}"]
         server.requests.clear()
-        unasked = UNASKED.get(program.name, ())
+        unasked = UNASKED[program.name]
         prompt = f"Do it. play:good at:{work}"
         _called((*program.forms["stream"], *unasked, prompt), work, env)
         asked = "".join(map(json.dumps, server.requests))
