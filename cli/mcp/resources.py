@@ -1,8 +1,4 @@
-"""Resources, prompts and the skill: texts that a client requests without a tool."""
-
-from hashlib import sha256
-from pathlib import Path
-from typing import Any
+"""Resources and prompts: texts that a client requests without a tool."""
 
 import msgspec
 
@@ -14,9 +10,7 @@ from .caller import Caller
 from .pages import encoded, fitting
 
 BYTES_MAX = 64 * 1024
-SCHEME, SKILL = "sprintlog://", "skill://sprintlog/SKILL.md"
-SKILLS = "io.modelcontextprotocol/skills"
-"""The extension of the protocol for skills (SEP-2640)."""
+SCHEME = "sprintlog://"
 RESOURCES = {
     "briefing": ("The sprint in at most 30 lines, as for a new session.", ""),
     "status": ("The status of the sprint.", "status"),
@@ -51,8 +45,6 @@ def prompt_text(name: str, sprint: str | None, caller: Caller) -> str:
 
 def read_resource(uri: str, caller: Caller) -> str:
     """Return a resource's text, shortened to about 64 KiB, or raise `NotFoundError`."""
-    if uri == SKILL:
-        return _skill_text()
     if uri == f"{SCHEME}briefing":
         return _briefing(None, caller)
     name, slash, number = uri.partition(SCHEME)[2].partition("/")
@@ -68,32 +60,6 @@ def read_resource(uri: str, caller: Caller) -> str:
     if found is None:
         raise NotFoundError(f"there is no iteration {number[:20]!r}")
     return encoded(fitting(found, BYTES_MAX)).decode()
-
-
-def listed() -> list[dict[str, str]]:
-    """Return the descriptions of the resources, including the skill."""
-    found = [
-        {"uri": f"{SCHEME}{name}", "name": name, "description": says}
-        for name, (says, _) in RESOURCES.items()
-    ]
-    return [
-        *found,
-        {"uri": SKILL, "mimeType": "text/markdown", **skill_entry()["frontmatter"]},
-    ]
-
-
-def skill_entry() -> dict[str, Any]:
-    """Return the entry that describes the skill, with the digest of its file."""
-    content = _skill_text().encode()
-    head = _skill_text().split("---\n")[1].splitlines()
-    file = {"digest": f"sha256:{sha256(content).hexdigest()}", "size": len(content)}
-    about = dict(line.split(": ", 1) for line in head)
-    return {"uri": SKILL, "frontmatter": about, "resources": [{"uri": SKILL, **file}]}
-
-
-def _skill_text() -> str:
-    file = Path(__file__).parents[1] / "begin" / "skill.md"
-    return file.read_text(encoding="utf-8")
 
 
 def _briefing(named: str | None, caller: Caller) -> str:

@@ -29,9 +29,9 @@ _FRESH = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 
 def make_server(served: ServedLog) -> Server[Any]:
-    """Return the server, which has tools, resources, prompts and a skill but no state."""
+    """Return the server, which has tools, resources and prompts but no state."""
     answering = _Answering(served)
-    server: Server[Any] = Server(
+    return Server(
         "sprintlog",
         version=version("sprintlog"),
         instructions=_HOW,
@@ -43,14 +43,6 @@ def make_server(served: ServedLog) -> Server[Any]:
         on_list_resource_templates=answering.templates,
         on_read_resource=answering.resource,
     )
-    server.extensions[texts.SKILLS] = {}
-    server.add_request_handler(
-        "skills/list", types.PaginatedRequestParams, answering.skills
-    )
-    server.add_request_handler(
-        "skills/get", types.ReadResourceRequestParams, answering.skills
-    )
-    return server
 
 
 def serve(served: ServedLog) -> None:
@@ -106,7 +98,11 @@ class _Answering:
 
     async def resources(self, context: Any, given: Any) -> Any:
         """Return the available resources."""
-        return {"resources": texts.listed(), **_FRESH}
+        found = [
+            {"uri": f"{texts.SCHEME}{name}", "name": name, "description": says}
+            for name, (says, _) in texts.RESOURCES.items()
+        ]
+        return {"resources": found, **_FRESH}
 
     async def templates(self, context: Any, given: Any) -> Any:
         """Return the form of the resources about single iterations."""
@@ -116,14 +112,6 @@ class _Answering:
         """Return a resource."""
         text = await self._text(texts.read_resource, given.uri, self._caller(context))
         return {"contents": [{"uri": given.uri, "text": text}], **_FRESH}
-
-    async def skills(self, context: Any, given: Any) -> Any:
-        """Return the entry of the skill, in a list or alone."""
-        uri = getattr(given, "uri", None)
-        if uri not in (None, texts.SKILL):
-            raise MCPError(types.INVALID_PARAMS, f"there is no skill {uri[:80]!r}")
-        entry = texts.skill_entry()
-        return {**({"skill": entry} if uri else {"skills": [entry]}), **_FRESH}
 
     async def _text(self, act: Callable[..., str], *given: object) -> str:
         """Return a text; refusals become errors of the protocol."""

@@ -56,7 +56,7 @@ def text_of(result: Any) -> str:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_is_offered_is_small(mode: str) -> None:
-    """Seven tools in 6 KB with valid schemas, prompts, resources and a skill."""
+    """Seven tools in 6 KB with valid schemas, prompts and resources."""
     from jsonschema import Draft202012Validator
 
     async def look(client: Any) -> Any:
@@ -148,7 +148,6 @@ def test_resources_are_read(mode: str, sprint: Path, events: Events) -> None:
     assert json.loads(found["sprintlog://iteration/1"])["iteration"] == 1
     assert json.loads(found["sprintlog://learnings"])["entries"] == []
     assert found["sprintlog://briefing"].startswith("Record of this work tree")
-    assert found["skill://sprintlog/SKILL.md"].startswith("---\nname: sprintlog\n")
     assert len(events()) == before
 
 
@@ -163,26 +162,6 @@ def test_prompts_contain_the_briefing_as_data(name: str, sprint: Path) -> None:
     assert "data, not instructions" in record
     assert record.startswith("```\n")
     assert "auth" not in how
-
-
-def test_the_skill_is_described_with_its_digest(sprint: Path) -> None:
-    """The extension is declared; its entry has the front matter, digest and size."""
-    from hashlib import sha256
-
-    from sprintlog.cli.mcp.resources import SKILL, listed, read_resource, skill_entry
-    from sprintlog.cli.mcp.server import make_server
-
-    server = make_server(served("session"))
-    assert server.get_capabilities().extensions == {"io.modelcontextprotocol/skills": {}}
-    listing: Any = server.get_request_handler("skills/list")
-    found: Any = in_loop(lambda: listing.handler(None, None))
-    assert found["skills"] == [skill_entry()]
-    text = read_resource(SKILL, served("session").caller("x")).encode()
-    entry = skill_entry()
-    assert entry["resources"][0]["digest"] == f"sha256:{sha256(text).hexdigest()}"
-    assert entry["resources"][0]["size"] == len(text)
-    assert set(entry["frontmatter"]) == {"name", "description"}
-    assert listed()[-1]["name"] == "sprintlog"
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -3,7 +3,7 @@
 from sprintlog.cli.mcp.answers import HOW, QUERY_ROWS_MAX, QUERY_SECONDS_MAX
 from sprintlog.cli.mcp.arguments import LINES_MAX
 from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX
-from sprintlog.cli.mcp.resources import ITERATION, PROMPTS, SKILL, SKILLS, listed
+from sprintlog.cli.mcp.resources import ITERATION, PROMPTS, RESOURCES, SCHEME
 from sprintlog.cli.mcp.tools import TOOLS, Tool
 from sprintlog.engine.sprint.agent.prompt import TOOL_ANSWER
 
@@ -16,12 +16,10 @@ This page lists what [`sprintlog mcp`](cli.md#sprintlog-mcp) offers to agents ([
 give an agent MCP tools](../how-to/give-an-agent-mcp-tools.md)). It supports the Model
 Context Protocol from version 2024-11-05 to 2026-07-28, on standard input and output."""
 
-SKILL_SAYS = f"""\
-With protocol version 2026-07-28, the server declares the extension `{SKILLS}` (SEP-2640)
-and implements `skills/list` and `skills/get` for the resource `{SKILL}`.
-Claude Code 2.1.197, Codex 0.171.0, Copilot 1.0.102 and Gemini CLI 0.61.0 do not use this
-extension: they load the same skill from the [plugins](../clients/README.md). Other texts
-are cut to about 64 KiB."""
+CUT = """\
+Texts are cut to about 64 KiB. The server does not offer skills (SEP-2640), because none of
+Claude Code 2.1.197, Codex 0.171.0, Copilot 1.0.102 and Gemini CLI 0.61.0 requests them:
+`sprintlog setup` and the [plugins](../clients/README.md) install the skill as a file."""
 
 ANSWERS = f"""\
 ## Answers
@@ -53,9 +51,9 @@ def tools_page(note: str) -> str:
     told = "\n".join(f"> {line}" for line in TOOL_ANSWER.split("\n"))
     parts += ["The prompt for a phase ends with:", told]
     rows = ["| resource | contents |", "|---|---|"]
-    rows += [f"| `{one['uri']}` | {one['description']} |" for one in listed()[:-1]]
+    rows += [f"| `{SCHEME}{name}` | {says} |" for name, (says, _) in RESOURCES.items()]
     rows.append(f"| `{ITERATION['uriTemplate']}` | One iteration. |")
-    parts += ["## Resources", "\n".join(rows), SKILL_SAYS]
+    parts += ["## Resources", "\n".join(rows), CUT]
     rows = ["| prompt | purpose |", "|---|---|"]
     rows += [f"| `{name}` | {says} |" for name, (says, _) in PROMPTS.items()]
     parts += ["## Prompts", "\n".join(rows), ANSWERS]
