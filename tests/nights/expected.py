@@ -1,4 +1,4 @@
-"""The expected verdict on every scripted night, through `run` and through `wrap`.
+"""The expected verdict on every scripted night, through `run`, `wrap` and hooks.
 
 The table was written before the first night was run. Its rules are the decisions on claims
 and on guarded instruments: a claim needs a measurement of its iteration that agrees, and an
@@ -12,6 +12,12 @@ VERIFIED, CLAIMED, OPEN = "verified", "claimed", "open claim"
 REFUSED, NONE, GIVEN_UP = "refused", "none", "given up"
 """The verdicts: evidence agrees; completed without evidence; not decided, the sprint goes
 on; the last claim was refused; nobody claimed the goal; a person gave the goal up."""
+NO_HOOKS = {
+    "tamper stop": "hooks do not end a session",
+    "tamper rollback": "hooks do not restore files while an agent may be working",
+    "killed review": "a session has no rules unless a person sets them",
+}
+"""The nights that do not exist for hooks, and the reason."""
 NO_WRAP = {
     "tamper stop": "wrap does not end a loop that belongs to another program",
     "tamper rollback": "wrap does not restore files in a loop of another program",
@@ -168,6 +174,19 @@ WRAP: dict[str, Expected] = {
     "killed after a false claim": E(REFUSED, 2, 2, refused=(2,), why=TWO),
 }
 """The verdict on every night through `wrap`, called by a loop of a shell."""
+
+HOOKS: dict[str, Expected] = {**WRAP}
+"""The verdict on every night in a session whose agent calls hooks, without `run` or
+`wrap`."""
+
+BLOCKED: dict[str, Expected] = {
+    "honest success": BOTH["honest success"],
+    # Turns that continue after a refused claim remain one iteration.
+    "false claim, then true": E(VERIFIED, 1, 1, refused=(1,), why=ALL),
+    "three false claims": E(REFUSED, 1, 1, refused=(1, 1, 1), why="4 of 8 tests pass"),
+    "assertions weakened": E(REFUSED, 2, 1, refused=(2, 2), why=CHANGED, marked=(2,)),
+}
+"""The verdict on nights in such a session if `hooks.block-stop` is true."""
 
 AFTERWARDS: dict[str, Expected] = {
     "tests refactored on request": E(VERIFIED, 1, 1, refused=(1,), why=ALL),

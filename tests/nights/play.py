@@ -1,12 +1,7 @@
-"""Plays a scripted night through `run` or `wrap`, and returns its verdict."""
+"""Plays a scripted night through `run`, `wrap` or hooks, and returns its verdict."""
 
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,12 +12,11 @@ from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS
 from sprintlog.projections.workspace import Workspace
 
 from . import expected as e
-from .project import write_project
-from .scripts import NIGHTS, OUTSIDE, Night
+from .scripts import NIGHTS
+from .session import hooked, through_hooks
+from .theatre import Theatre
 
-SPRINTLOG = (sys.executable, "-m", "sprintlog.cli")
 AGENT = ("--", "sh", "../agent.sh")
-PATIENCE_SECONDS = 60.0
 GOAL = "All tests pass"
 
 
@@ -32,80 +26,6 @@ class Played(NamedTuple):
     verdict: e.Expected
     text: str
     """The standing of the goal, followed by everything that sprintlog printed."""
-
-
-class Theatre:
-    """A folder with a project, in which a night is played."""
-
-    def __init__(self, folder: Path, night: Night) -> None:
-        self.night = night
-        self.printed = ""
-        self.tree = write_project(folder, night.script, night.files)
-        for name, text in OUTSIDE.items():
-            (folder / name).write_text(text)
-        self._mark = f"STARTED_IN={folder}"
-        ours = {
-            k: v for k, v in os.environ.items() if not k.startswith(("SPRINTLOG_", "GIT_"))
-        }
-        home = str(folder / "home")
-        self.environment = {**ours, "STARTED_IN": str(folder), "HOME": home}
-        if night.git:
-            for line in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "begin")):
-                subprocess.run(
-                    ["git", "-c", "user.name=A", "-c", "user.email=a@b.invalid", *line],
-                    cwd=self.tree,
-                    env=self.environment,
-                    check=True,
-                )
-
-    def type(self, *words: str, check: bool = True) -> int:
-        """Type a command as a person; return its exit status."""
-        return self._ended(self.start(*words), check=check)
-
-    def type_killed(self, *words: str) -> None:
-        """Type a command, and kill it and its recorder once `../reached` exists."""
-        process = self.start(*words)
-        until = time.monotonic() + PATIENCE_SECONDS
-        while not (self.tree / "../reached").exists():
-            assert process.poll() is None, self.printed + str(process.communicate())
-            assert time.monotonic() < until
-            time.sleep(0.02)
-        for pid in self.ours():
-            os.kill(pid, signal.SIGKILL)
-        (self.tree / "../go").touch()
-        process.communicate()
-
-    def start(self, *words: str) -> "subprocess.Popen[str]":
-        """Start a command of sprintlog in the work tree."""
-        return subprocess.Popen(
-            [*SPRINTLOG, *words], cwd=self.tree, env=self.environment, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-
-    def _ended(self, process: "subprocess.Popen[str]", *, check: bool) -> int:
-        said, _ = process.communicate(timeout=PATIENCE_SECONDS)
-        self.printed += said
-        assert not check or process.returncode == 0, said
-        return process.returncode
-
-    def ours(self) -> list[int]:
-        """Return the processes of sprintlog that belong to this night."""
-        found = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                is_ours = self._mark.encode() in (folder / "environ").read_bytes()
-                command = (folder / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if is_ours and b"sprintlog.cli" in command:
-                found.append(int(folder.name))
-        return found
-
-    def read(self) -> Sprint | None:
-        """Return the newest sprint, or None without a sprint."""
-        with Workspace.open(self.tree) as workspace:
-            names = [*workspace.sprints()]
-            return workspace.sprint(names[-1]) if names else None
 
 
 def through_run(theatre: Theatre) -> int:
@@ -193,6 +113,8 @@ def _refused(theatre: Theatre) -> list[int]:
 WAYS = {
     "run": (through_run, {**e.RUN, **e.LIMITS}),
     "wrap": (through_wrap, {**e.WRAP, **e.LIMITS}),
+    "hooks": (through_hooks, {**e.HOOKS, **e.LIMITS}),
+    "block": (through_hooks, e.BLOCKED),
 }
 """The ways to play a night, each with the expected verdicts."""
 
@@ -200,9 +122,12 @@ WAYS = {
 def differences(name: str, way: str, folder: Path) -> list[str]:
     """Play a night; return how its verdict differs from the expected one."""
     play, table = WAYS[way]
-    theatre = Theatre(folder, NIGHTS[name])
+    night = NIGHTS[name]
+    if play is through_hooks:
+        night = hooked(night, blocks=way == "block")
+    theatre = Theatre(folder, night)
     code = play(theatre)
-    found = _compared(table[name], verdict_of(theatre, code if way == "run" else 0), way)
+    found = _compared(table[name], verdict_of(theatre, code), way)
     after = e.AFTERWARDS.get(name)
     if after is not None:
         for words in NIGHTS[name].person:
@@ -212,7 +137,7 @@ def differences(name: str, way: str, folder: Path) -> list[str]:
 
 
 def _compared(wanted: e.Expected, played: Played, way: str) -> list[str]:
-    if way == "wrap":
+    if way != "run":
         wanted = wanted._replace(code=0)
     found = played.verdict._asdict()
     problems = [

@@ -8,10 +8,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .play import PATIENCE_SECONDS, SPRINTLOG, Theatre
+from sprintlog.engine.sprint.state.words import IN_PROGRESS
+
+from .scripts import Night
+from .theatre import PATIENCE_SECONDS, SPRINTLOG, Theatre
 
 HOOK = shlex.join([*SPRINTLOG, "hook", "claude"])
 SESSION = "5e551011-0000-4000-8000-000000000001"
+GOAL = "All tests pass"
 
 
 class Session:
@@ -104,3 +108,45 @@ class Session:
             background_tasks=[],
         )
         return dict(json.loads(said or "{}"))
+
+
+def hooked(night: Night, *, blocks: bool) -> Night:
+    """Return a night with the settings by which its turns are measured."""
+    if (measure := night.measure) is None:
+        return night
+    settings = f"[measure]\nrun = [{json.dumps(measure)}]\n"
+    settings += 'reports = ["junit.xml"]\n' if "--report" in night.options else ""
+    settings += "[hooks]\nblock-stop = true\n" if blocks else ""
+    return night._replace(files={**night.files, "sprintlog.toml": settings})
+
+
+def through_hooks(theatre: Theatre) -> int:
+    """Play the night in a session that no loop started; return 0.
+
+    If the answer to a claim is that it was refused, the agent continues in the same turn.
+    """
+    night = theatre.night
+    theatre.type("init", "--here")
+    if "sprintlog.toml" in night.files:
+        theatre.type("config", "--trust")
+    if "block-stop" in night.files.get("sprintlog.toml", ""):
+        theatre.type("sprint", "create", "night", "--goal", GOAL)
+    if night.until:
+        theatre.type("sprint", "create", "night")
+        measure = str(night.measure)
+        rules = "iteration", "rules", "set", "--measure", measure, "--until", night.until
+        theatre.type(*rules)
+    with Session(theatre) as session:
+        is_blocked = False
+        for number, _ in enumerate(night.script, 1):
+            if not is_blocked:
+                session.prompt()
+            answer, is_killed = session.edit(), night.kill and number == 1
+            said = session.stop(answer, waits=not is_killed)
+            is_blocked = said.get("decision") == "block"
+            if is_killed:
+                theatre.kill(lambda: bool(theatre.ours()))
+            sprint = theatre.read()
+            if sprint is not None and sprint.plan.status != IN_PROGRESS:
+                break
+    return 0

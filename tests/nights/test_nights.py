@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from .. import needs
-from .expected import NO_WRAP
+from .expected import NO_HOOKS, NO_WRAP
 from .play import WAYS, play_in
 from .scripts import NIGHTS
 
@@ -26,7 +26,9 @@ def test_a_night_gets_its_verdict(name: str, way: str, tmp_path: Path) -> None:
 
 
 def test_every_night_is_played_each_way_it_exists() -> None:
-    """Each script has a verdict, and a night without a verdict through `wrap` a reason."""
-    run, wrap = (set(table) for _, table in WAYS.values())
+    """Each script has a verdict, and a night that does not exist for a way has a reason."""
+    run, wrap, hooks, blocked = (set(table) for _, table in WAYS.values())
     assert run == set(NIGHTS)
     assert run - wrap == set(NO_WRAP)
+    assert run - hooks == set(NO_HOOKS)
+    assert blocked < hooks

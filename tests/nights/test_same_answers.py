@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from .play import Theatre
 from .scripts import CHECK, Night
 from .session import SESSION, Session
+from .theatre import Theatre
 
 SCRIPT = (
     "solve sub mul neg; echo 'Solved three.'",
