@@ -43,6 +43,13 @@ class Workspace(service.ServiceWorkspace):
         """Return an action's `key_digest`, to which its idempotency key is bound."""
         return digest_of(name, arguments)
 
+    def begin_turn(self, session: str) -> bool:
+        """Start the iteration of a session's turn; return whether it started now."""
+        # Imported here: an agent seldom claims the goal by a command.
+        from sprintlog.engine.service.settle import begin_turn
+
+        return begin_turn(self, session)
+
     def keep_learnings(
         self, sprint_id: str, said: "SaidItems", **envelope: Unpack[Envelope]
     ) -> "SaidItems | None":

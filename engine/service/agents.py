@@ -49,6 +49,19 @@ def is_agents(service: Service, envelope: Envelope) -> bool:
     return bool(agents) and any(pid in agents for pid, _ in ancestors())
 
 
+def begin_turn(service: Service) -> bool:
+    """Start the iteration of the hooked turn in which an agent records, unless it started.
+
+    Return whether it started now.
+    """
+    pids = () if os.environ.get(WITHIN) else {pid for pid, _ in ancestors()}
+    for work in all_at_work(service.location):
+        is_own = work.process is not None and work.process.pid in pids
+        if is_own and work.session and not work.iteration:
+            return service.begin_turn(work.session)
+    return False
+
+
 def limited(sprint: Sprint, events: list[Event], *, observed: bool) -> list[Event]:
     """Return an agent's events, with its measurements and claims marked as such.
 

@@ -282,10 +282,12 @@ def note_overlapping(action: Handling[Sprint], events: list[Event]) -> list[Even
 def limit_agents(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Refuse the events that only a person may record, and mark an agent's claims."""
     # Imported here: few events concern the judge.
-    from .agents import is_agents, limited
+    from .agents import begin_turn, is_agents, limited
 
     if not action.state.exists or not is_agents(action.service, action.envelope):
         return events
+    if begin_turn(action.service):
+        raise port.MovedOnError(1)
     return limited(action.state, events, observed=action.envelope.get("observed", False))
 
 

@@ -180,6 +180,9 @@ class Service(Protocol):
     ) -> Outcome:
         """Apply a decision function to a sprint's state, and append the events."""
 
+    def begin_turn(self, session: str) -> bool:
+        """Start the iteration of a session's turn; return whether it started now."""
+
     def take_in_spooled(self) -> None:
         """Record the spooled events, if any."""
 

@@ -104,6 +104,26 @@ def settle(
         return _settle(workspace, stream, means, ends=ends, reported=reported)
 
 
+def begin_turn(workspace: ServiceWorkspace, stream: str) -> bool:
+    """Start the iteration of a turn whose first tool call, a command, has not ended yet.
+
+    Return whether it started now: otherwise, a claim would be about the iteration before.
+    """
+    with workspace.log.locks.hold(at_work.LOCK):
+        recorded = workspace.log.read_stream(stream)
+        *_, last = [
+            None,
+            *turns_of((one.version, one.at, event_of(one)) for one in recorded),
+        ]
+        if last is None or last.ended is not None:
+            return False
+        last.calls = last.calls or 1
+        is_known = wrap.begun(workspace, key_of(stream, "turn", last.first)) is not None
+        means = Settling(lambda agent, turn: None)
+        _Recorded(workspace, stream, last, means, is_late=False).settle()
+        return not is_known
+
+
 def _settle(
     workspace: ServiceWorkspace,
     stream: str,

@@ -290,6 +290,10 @@ class ServiceWorkspace:
         steps = middlewares.ON_THE_JOURNAL.without(without)
         return handling.handle(self, self.journals, JOURNAL, decide, steps, envelope)
 
+    def begin_turn(self, session: str) -> bool:
+        """Do nothing: the composition root knows sessions."""
+        return False
+
     def finish_restores(self, sprint: Sprint) -> int:
         """Finish interrupted restores, or warn; return the number of events recorded."""
         if not sprint.knowledge.restoring:

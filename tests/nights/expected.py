@@ -129,6 +129,9 @@ BOTH: dict[str, Expected] = {
     ),
     # The agent as operator
     "goal complete by the agent": E(VERIFIED, 2, 2, refused=(1,), why=ALL),
+    "goal complete on earlier evidence": E(
+        REFUSED, 2, 1, 26, refused=(2,), why="7 of 8 tests pass"
+    ),
     "goal complete, environment cleared": E(REFUSED, 1, 1, 20, refused=(1,), why=TWO),
     "metrics by the agent": E(REFUSED, 1, 1, 20, refused=(1,), why=TWO),
     "rules set by the agent": E(

@@ -268,6 +268,13 @@ NIGHTS: dict[str, Night] = {
     "goal complete, environment cleared": Night(
         ("solve sub; env -i sh -c '. ../prelude.sh; sl goal complete'; goes_on",), long=True
     ),
+    "goal complete on earlier evidence": Night(
+        (
+            "solve_all; goes_on",
+            "sed -i 's/return a + a/return a/' app.py; sl goal complete; goes_on",
+        ),
+        long=True,
+    ),
     "goal complete by the agent, no measure": Night(
         ("solve sub; sl goal complete; goes_on",), None, long=True
     ),

@@ -44,6 +44,8 @@ class AtWork(msgspec.Struct, frozen=True):
     """The process that started the agent, if it is not `process`."""
     has_called: bool = False
     """Whether the agent has called a tool in this turn."""
+    session: str = ""
+    """The stream of the agent's session, if its turns are iterations."""
 
     @property
     def is_alive(self) -> bool:
@@ -67,6 +69,7 @@ def begin(
     now: str,
     worker: Process | None,
     starter: Process | None = None,
+    session: str = "",
 ) -> Path:
     """Record that an agent is working; `end` removes the record.
 
@@ -75,7 +78,8 @@ def begin(
     file = file_of(location, name)
     with suppress(OSError):
         tree = _tree(location.root)
-        work = AtWork(words, now, time.time(), tree, worker, starter=starter)
+        times = now, time.time()
+        work = AtWork(words, *times, tree, worker, starter=starter, session=session)
         file.parent.mkdir(mode=0o700, exist_ok=True)
         replace_file(file, msgspec.json.encode(work), mode=0o600)
     return file

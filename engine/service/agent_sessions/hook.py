@@ -118,18 +118,26 @@ def take_hook(
         likeness=heard.likeness,
         said_at=append.instant(heard.said_ms) if heard.said_ms is not None else "",
     )
-    settles = _mark(location, event, heard.stream, now)
+    # A turn within `run` or `wrap` belongs to the iteration that encloses it.
+    is_within = bool(environment.get(work.WITHIN))
+    settles = _mark(location, event, heard.stream, now, is_within=is_within)
     places = spool_folders(location, environment)
     if waits:
         spool.keep(places, draft)
         return Hooked(location, heard, None)
     recorded = _record(location, draft, places)
-    # A turn within `run` or `wrap` belongs to the iteration that encloses it.
-    settles = settles and recorded is not None and not environment.get(work.WITHIN)
+    settles = settles and recorded is not None and not is_within
     return Hooked(location, heard, recorded, settles)
 
 
-def _mark(location: Location, event: events.SessionEvent, stream: str, now: str) -> bool:
+def _mark(
+    location: Location,
+    event: events.SessionEvent,
+    stream: str,
+    now: str,
+    *,
+    is_within: bool,
+) -> bool:
     """Mark the start or end of a turn, for commands that restore files.
 
     Return whether the turn has begun or ended, or is now known to be an iteration.
@@ -153,7 +161,8 @@ def _mark(location: Location, event: events.SessionEvent, stream: str, now: str)
             return False
     words = f"a turn of {stream.partition('/')[2]}"
     worker = ancestor(AGENT_PROGRAMS)
-    at_work.begin(location, stream, words, now=now, worker=worker)
+    session = "" if is_within else stream
+    at_work.begin(location, stream, words, now=now, worker=worker, session=session)
     if isinstance(event, events.ToolCalled):
         at_work.take_up(location, stream)
     return True

@@ -125,7 +125,8 @@ NIGHTS = {
     ),
     "wrap, claimed": Night(
         CLAIMS, ("wrap",), 0,
-        "now: iteration 1 ended, none is running; last event TIME; claimed, not verified",
+        "now: iteration 1 ended, none is running; last event TIME; claimed, not "
+        "verified: nothing was measured",
         "claimed",
     ),
     "wrap, all tests pass": Night(

@@ -99,6 +99,7 @@ def event(kind: type[Event], **known: Any) -> Event:
         i.Thresholds: i.Thresholds(),
         tuple[i.OwnMetric, ...]: (i.OwnMetric(EVIL, EVIL, pointer=EVIL),),
         Took: Took(runs=1),
+        f.TurnFacts: f.TurnFacts(EVIL, EVIL, EVIL, 1, 1),
         f.Budgets: f.Budgets(5, 0.5, 9, 9, 9),
         f.Price: f.Price(1.0, 2.0),
         tuple[i.MeasuringRun, ...]: (i.MeasuringRun(EVIL, 1, output=EVIL),),
