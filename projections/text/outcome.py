@@ -8,6 +8,7 @@ from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.events import ClaimAccepted, GoalCompleted
+from sprintlog.engine.sprint.iterations.claims import UNVERIFIED, judge_claim
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.state import completion, words
 from sprintlog.engine.sprint.state.document_fields import goal_said, min_iterations
@@ -48,7 +49,9 @@ def result_said(sprint: Sprint, judged: Judged | None) -> list[str]:
         if why := completion.refusal_of(plan):
             parts.append(f"claim refused: {why}")
         elif completion.open_claim(plan) is not None:
-            parts.append("claimed, not verified")
+            found = judge_claim(sprint, claim.iteration)
+            why = f": {found.reason}" if found.finding == UNVERIFIED else ""
+            parts.append(f"claimed, not verified{why}")
     said = (_measured_said(judged) if judged is not None else None) or ""
     is_known = any(said.partition(" in ")[0] in part for part in parts)
     return parts if is_known or not said else [*parts, said]
