@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -34,7 +34,7 @@ from ..agents.mcp import NEEDED
 from ..agents.uninstall import remove_log
 from ..back.agreement import Agreement, agree, asks, with_asking
 from ..context import find_log, log_place, open_workspace, with_json
-from ..output import counted, hint, print_answer, print_text
+from ..output import counted, hint, print_json, print_text
 from ..settings import trust
 from .init import suggestions_here, take_offer
 from .suggestions import EVERYBODY, AgentFiles, agents_of, look, measure_of, offers
@@ -126,9 +126,7 @@ def _installed(it: AgentFiles) -> list[str]:
 
 def _files(it: AgentFiles) -> Iterator[HookFile]:
     """Yield the files to be changed, in an order whose reverse restores all bytes."""
-    settings_file = settings.settings_file()
-    given = {} if settings_file is None else settings_file.given
-    in_project = settings_file is not None and settings_file.path.name != settings.NAME
+    given, in_project = _given()
     measure = it.measure()
     if measure and not in_project and (_MEASURE not in given or measure.is_current()):
         yield measure
@@ -147,6 +145,12 @@ def _files(it: AgentFiles) -> Iterator[HookFile]:
         for one in (it.section(agent), it.skill(agent)):
             shared.setdefault(one.path, one)
     yield from shared.values()
+
+
+def _given() -> tuple[Collection[str], bool]:
+    """Return the keys that are set, and whether they are in pyproject.toml."""
+    found = settings.settings_file()
+    return ((), False) if found is None else (found.given, found.path.name != settings.NAME)
 
 
 def _step(
@@ -204,17 +208,12 @@ def _install(it: AgentFiles, wanted: Agreement, *, checks: bool, as_json: bool) 
     does = bool(plan.changes) and not (checks or wanted.dry_run)
     notes = _notes(it) if plan.changes and not checks else []
     answer = SetupAnswer(str(it.root), it.agents, plan.steps, does, notes)
-    if does and not wanted.yes and not as_json:
-        print_text(*_lines(it, answer))
-    if does and not wanted.yes:
-        agree(is_asked=asks(as_json=as_json), remark="")
-    files = _apply(plan) if does else []
-    is_shown = wanted.yes or not does
-    print_answer(answer, _lines(it, answer) if is_shown else (), as_json=as_json)
+    _show(it, answer, wanted, as_json=as_json)
+    if does:
+        _apply(plan)
+    _print_end(answer, as_json=as_json)
     if not (checks or wanted.dry_run):
-        _say_trust(files, wanted, as_json=as_json)
-    if does and not as_json:
-        print_text(f"done: {counted(len(plan.changes), 'change')}")
+        _say_trust(plan.steps, wanted, as_json=as_json)
     if not as_json:
         for one in notes:
             hint(one.says + (f": {one.helps}" if one.helps else ""))
@@ -224,13 +223,36 @@ def _install(it: AgentFiles, wanted: Agreement, *, checks: bool, as_json: bool) 
         sys.exit(1)
 
 
+def _show(
+    it: AgentFiles,
+    answer: SetupAnswer,
+    wanted: Agreement,
+    *,
+    as_json: bool,
+    removes: bool = False,
+) -> None:
+    """Print the steps, and raise `RefusedError` unless the user agrees to them."""
+    if not as_json:
+        print_text(*_lines(it, answer, removes=removes))
+    if answer.done and not wanted.yes:
+        agree(is_asked=asks(as_json=as_json), remark="")
+
+
+def _print_end(answer: SetupAnswer, *, as_json: bool) -> None:
+    if as_json:
+        print_json(answer)
+    elif answer.done:
+        changes = sum(one.problem is None for one in answer.steps)
+        print_text(f"done: {counted(changes, 'change')}")
+
+
 def _is_plan(offer: Offer) -> bool:
     words = (offer.command or "").split()[1:3]
     return offer.safe or words == ["import", "prd"]
 
 
-def _apply(plan: Plan) -> list[HookFile]:
-    """Create the log and change the files; return the files."""
+def _apply(plan: Plan) -> None:
+    """Create the log and change the files."""
     files = plan.files
     if any(one.what == "log" for one in plan.steps):
         start, named = log_place()
@@ -242,17 +264,16 @@ def _apply(plan: Plan) -> list[HookFile]:
         files = [one._replace(fallback=folder) for one in files]
     for file in files:
         file.install()
-    return files
 
 
-def _say_trust(files: list[HookFile], wanted: Agreement, *, as_json: bool) -> None:
+def _say_trust(steps: list[SetupStep], wanted: Agreement, *, as_json: bool) -> None:
     """Trust a settings file that this command created; ask before trusting another."""
     settings.forget()
     found = settings.settings_file()
     if found is None or found.is_trusted:
         return
-    first = next((one.remembered() for one in files if one.path == found.path), None)
-    trusts = first is not None and not first.existed
+    created = any((one.file, one.action) == (settings.NAME, "create") for one in steps)
+    trusts = created and {_MEASURE, _COPIES}.issuperset(found.needs_trust)
     says = ", ".join(f"{key} = {value}" for key, value in found.needs_trust.items())
     if not trusts and not wanted.yes and asks(as_json=as_json):
         trusts = click.confirm(f"trust {found.path}, which sets {says}?", err=True)
@@ -269,6 +290,10 @@ def _notes(it: AgentFiles) -> list[HookNote]:
     hooks = [one for one in _files(it) if one.what == HOOKS]
     found = {one.says: one for file in hooks for one in hindrances(file, it.around)}
     notes = [HookNote(one.says, one.helps) for one in found.values()]
+    given, in_project = _given()
+    if in_project and _MEASURE not in given and (measure := measure_of(it.found)):
+        helps = f'`measure.run = ["{measure}"]`'
+        notes.append(HookNote("[tool.sprintlog] sets no measure; add it by hand", helps))
     if it.agents and not _has_tools():
         notes.append(HookNote("the MCP server requires the extra `mcp`"))
     return notes
@@ -313,13 +338,9 @@ def _remove(it: AgentFiles, wanted: Agreement, *, as_json: bool) -> None:
         todo.append(file)
     log = None if it.agents else _log_step(it)
     steps += [log] if log else []
-    changes = [one for one in steps if one.problem is None]
-    does = bool(changes) and not wanted.dry_run
+    does = any(one.problem is None for one in steps) and not wanted.dry_run
     answer = SetupAnswer(str(it.root), it.agents, steps, does)
-    if does and not wanted.yes and not as_json:
-        print_text(*_lines(it, answer, removes=True))
-    if does and not wanted.yes:
-        agree(is_asked=asks(as_json=as_json), remark="")
+    _show(it, answer, wanted, as_json=as_json, removes=True)
     if does:
         found = settings.settings_file()
         was_trusted = found is not None and bool(found.needs_trust) and found.is_trusted
@@ -329,10 +350,7 @@ def _remove(it: AgentFiles, wanted: Agreement, *, as_json: bool) -> None:
             _forget_trust(it.root, was_trusted=was_trusted)
         if log and log.problem is None:
             remove_log(find_log())
-    shown = wanted.yes or not does
-    print_answer(answer, _lines(it, answer, removes=True) if shown else (), as_json=as_json)
-    if does and not as_json:
-        print_text(f"done: {counted(len(changes), 'change')}")
+    _print_end(answer, as_json=as_json)
 
 
 def _removable(it: AgentFiles) -> list[HookFile]:

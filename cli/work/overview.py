@@ -20,8 +20,9 @@ from .progress import shortened, status_blocks, warn_of_file
 
 NO_LOG = """\
 sprintlog is an append-only event log for coding-agent loops. It rebuilds state
-files from the log. No log exists here yet. Three ways to get started:
+files from the log. No log exists here yet. Four ways to get started:
 
+  set up an agent     sprintlog setup
   record a loop       sprintlog wrap -- COMMAND     (for example `claude -p`)
   import state files  sprintlog init
                       sprintlog import progress PROGRESS.yaml

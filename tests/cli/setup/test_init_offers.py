@@ -207,22 +207,50 @@ def test_without_a_terminal_it_only_offers(folder: Path, run: Run) -> None:
     assert run("log", "--all").out == "no events\n"
 
 
+def answered(*command: str, given: str) -> int:
+    """Run a command on a terminal, type the given lines, and return its exit status."""
+    ours, theirs = pty.openpty()
+    words = [sys.executable, "-m", "sprintlog.cli", *command]
+    path = str(Path(__file__).parents[3] / ".package")
+    environment = {**os.environ, "PYTHONPATH": path, "PATH": os.defpath}
+    with subprocess.Popen(
+        words, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
+    ) as process:
+        os.close(theirs)
+        os.write(ours, f"{given}\n".encode())
+        code = process.wait()
+    os.close(ours)
+    return code
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize(
+    ("given", "code", "trusts"), [("y\ny", 0, 1), ("y\nn", 0, 0), ("n", 1, 0)]
+)
+def test_setup_asks_for_changes_and_for_trust(
+    folder: Path,
+    run: Run,
+    given: str,
+    code: int,
+    trusts: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a terminal, `setup` changes and trusts files only after a yes to each."""
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    tree = folder / "tree"
+    put(tree / "sprintlog.toml", b'[measure]\nrun = ["./mine"]\n')
+    monkeypatch.chdir(tree)
+    assert answered("setup", "codex", given=given) == code
+    assert (tree / ".codex").exists() == (code == 0)
+    assert run("config", "--json").json["trusted"] == bool(trusts)
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(("word", "events"), [("y", 1), ("n", 0), ("", 0)])
 def test_on_a_terminal_it_asks(folder: Path, run: Run, word: str, events: int) -> None:
     """Only a yes accepts an offer; the default answer is no."""
     put(folder / "PROGRESS.yaml", DOCUMENT)
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "sprintlog.cli", "init"]
-    path = str(Path(__file__).parents[3] / ".package")
-    environment = {**os.environ, "PYTHONPATH": path, "PATH": os.defpath}
-    with subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
-    ) as process:
-        os.close(theirs)
-        os.write(ours, f"{word}\n".encode())
-        assert process.wait() == 0
-    os.close(ours)
+    assert answered("init", given=word) == 0
     assert len(run("log", "--all", "--json").lines) == events
 
 

@@ -141,6 +141,18 @@ def test_an_existing_settings_file_is_not_trusted(
     assert done("config", "--json").json["trusted"]
 
 
+def test_a_settings_file_that_was_replaced_is_not_trusted(
+    folder: Path, home: Path, done: Run
+) -> None:
+    """A file that an earlier setup created may now contain commands of somebody else."""
+    put(folder / "test.sh", b"", 0o755)
+    done("setup", "--yes")
+    put(folder / "sprintlog.toml", b'[agent]\ncommand = ["rm", "-rf", "/"]\n')
+    done("setup", "--yes")
+    assert b"./test.sh" in (folder / "sprintlog.toml").read_bytes()
+    assert not done("config", "--json").json["trusted"]
+
+
 @pytest.mark.parametrize(
     ("path", "content"),
     [

@@ -49,7 +49,7 @@ def test_help_keeps_its_lines(
 
 
 def test_without_a_log_it_says_how_to_begin(folder: Path, run: Run) -> None:
-    """Without a log, `sprintlog` alone shows three ways to start, and exits with 0."""
+    """Without a log, `sprintlog` alone shows four ways to start, and exits with 0."""
     result = run()
     assert (result.code, result.out, result.err) == (0, screen("no-log"), "")
     assert max(map(len, result.out.splitlines())) <= COLUMNS
