@@ -16,6 +16,7 @@ from sprintlog.engine.adapters.hooks.transcript_calls import (
 )
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, SprintlogError
 from sprintlog.engine.service.agent_sessions import known_sessions, reconcile
+from sprintlog.engine.service.agent_sessions.copies import keep_copy
 from sprintlog.engine.service.agent_sessions.ran import AgentRunEnded, hooked_sessions
 from sprintlog.engine.service.agent_sessions.reconcile import OneRun, Taken, take_calls
 from sprintlog.engine.service.from_transcripts import recover
@@ -245,6 +246,7 @@ def _compared(workspace: Workspace, run: AgentRunEnded, *, actor: str) -> Iterat
             )
             if answer.recorded:
                 yield from lines_of_answer(answer)
+        keep_copy(workspace, stream)
     told = {stream for stream, _ in hooked}
     place = HookPlace(str(workspace.location.root), os.environ.get("HOME", ""))
     for stream, calls in run.calls.sessions(run.agent, place).items():

@@ -13,6 +13,7 @@ from sprintlog.engine.judging.loop_rules import MeasureRules
 from sprintlog.engine.service import settle
 from sprintlog.engine.service.agent_sessions import reconcile
 from sprintlog.engine.service.agent_sessions.at_work import others_at_work, working
+from sprintlog.engine.service.agent_sessions.copies import keep_copy
 from sprintlog.engine.service.port import Envelope
 from sprintlog.engine.service.reviews import decide_claim
 from sprintlog.engine.service.work_tree.capturer import Capturer, measure_by_rules, order_of
@@ -38,10 +39,17 @@ DECISIONS = {**dict.fromkeys(("claude", "codex", "copilot"), "block"), "gemini":
 """The decision by which each agent continues its turn."""
 
 
-def settle_turn(stream: str, *, ends: bool = True, reported: int | None = None) -> bytes:
+def settle_turn(
+    stream: str,
+    *,
+    ends: bool = True,
+    reported: int | None = None,
+    is_over: bool = False,
+    turns_max: int = settle.TURNS,
+) -> bytes:
     """Bring a session's iterations up to date; return the answer to the agent, if any.
 
-    For `ends` and `reported`, see `settle`.
+    For `ends`, `reported` and `is_over`, see `settle`.
 
     An iteration whose end is new is measured as specified in a trusted settings file, but
     not by rules in the log, which may come with a repository. The answer makes an agent
@@ -53,8 +61,14 @@ def settle_turn(stream: str, *, ends: bool = True, reported: int | None = None) 
         )
         commands = (*rules.runs, *rules.builds) if rules else ()
         named = os.environ.get("SPRINTLOG_SPRINT")
-        means = settle.Settling(_reader(workspace), commands=commands, named=named)
-        settled = settle.settle(workspace, stream, means, ends=ends, reported=reported)
+        means = settle.Settling(
+            _reader(workspace), commands=commands, named=named, turns_max=turns_max
+        )
+        settled = settle.settle(
+            workspace, stream, means, ends=ends, reported=reported, is_over=is_over
+        )
+        if settled is None or settled.is_new:
+            keep_copy(workspace, stream)
         if settled is None or not settled.is_new:
             return b""
         _measure(workspace, settled, rules)

@@ -65,6 +65,7 @@ class Settling(NamedTuple):
     """The commands that measure an iteration, if any are trusted."""
     named: str | None = None
     """The name of the sprint, if it was specified."""
+    turns_max: int = TURNS
 
 
 class Settled(NamedTuple):
@@ -93,15 +94,19 @@ def settle(
     *,
     ends: bool = True,
     reported: int | None = None,
+    is_over: bool = False,
 ) -> Settled | None:
     """Record what is missing of a session's latest turns; return one of their iterations.
 
     This is the iteration of the turn that ended with the `reported` version, or else of the
     latest turn; None if that turn is not an iteration, at least so far. Without `ends`, a
-    recent answer is left to the process that reported it, which may have to reply.
+    recent answer is left to the process that reported it, which may have to reply. With
+    `is_over`, the session's process is gone, or the files may have changed since.
     """
     with workspace.log.locks.hold(at_work.LOCK):
-        return _settle(workspace, stream, means, ends=ends, reported=reported)
+        return _settle(
+            workspace, stream, means, ends=ends, reported=reported, is_over=is_over
+        )
 
 
 def begin_turn(workspace: ServiceWorkspace, stream: str) -> bool:
@@ -144,7 +149,8 @@ def _settle(
         # The next event would have ended it, unless the turn continues.
         last.ended = recorded[-1].version + 1
     firsts, now = {turn.first for turn in turns}, _milliseconds(workspace.now())
-    for number, turn in enumerate(turns[-TURNS:], max(len(turns) - TURNS, 0)):
+    skipped = max(len(turns) - means.turns_max, 0)
+    for number, turn in enumerate(turns[skipped:], skipped):
         # Without a timely answer, files may have changed before the end was known.
         is_cut = turn.end is None or is_over or turn.ended in firsts
         is_recent = now - _milliseconds(turn.last_at) < REPORTED_MS

@@ -30,6 +30,7 @@ _WORDS = {
     "names of known files": "snapshots",
     "kept reports": "kept reports",
     "transcripts": "transcripts",
+    "copies of transcripts": "transcripts",
     "events that wait": "events that wait",
     "lines not understood": "lines not understood",
 }

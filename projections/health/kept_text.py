@@ -15,7 +15,7 @@ import msgspec
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.masking import cut, mask_all
-from sprintlog.engine.service.agent_sessions import at_work
+from sprintlog.engine.service.agent_sessions import at_work, copies
 from sprintlog.engine.service.agent_sessions.spool import FOLDER as FOLDER
 from sprintlog.engine.service.place import location, trees
 from sprintlog.engine.service.work_tree import kept_reports
@@ -70,6 +70,7 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
     places.Files("lines not understood", (f"{FOLDER}/*",), lock=LOCK),
     places.WaitingEvents("events that wait", (f"{location.SPOOL}/*",), lock=LOCK),
     places.Files("kept reports", (f"{kept_reports.FOLDER}/*",), lock=kept_reports.LOCK),
+    places.Files("copies of transcripts", (f"{copies.FOLDER}/*",), lock=copies.LOCK),
     places.Files("blocks of large files", (f"{BLOCKS}/*",), why=places.Why.NO_TEXT),
     places.Files("lost events", (LOST,), places.Why.NOT_ALONE),
     places.Files(UNDER_WAY, (f"{location.REDACTION}*",), lock=REDACTION_LOCK),
@@ -98,7 +99,14 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
         (
             *(files.LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
             *(kept_reports.LOCK, REDACTION_LOCK, LOCK, location.BEAT, location.ADDRESS),
-            *("run-*.lock", "sent-*", ".sent-*", ".gitignore", "..gitignore.*"),
+            *(
+                copies.LOCK,
+                "run-*.lock",
+                "sent-*",
+                ".sent-*",
+                ".gitignore",
+                "..gitignore.*",
+            ),
             *(trees.FILE, f".{trees.FILE}-*", f"{trees.KNOWN}/*"),
             *("serve.token", "rpc.lock", "rpc.sock", at_work.LOCK, f"{at_work.FOLDER}/*"),
             f"{location.INSTALLED}/*",

@@ -78,14 +78,10 @@ def own_transcript(
     home = environment.get("HOME", "")
     path = os.path.join(root, said.replace("~", home, 1) if said[:2] == "~/" else said)
     path = os.path.normpath(path)
-    shown = f"~/{FOLDERS[agent]}"
-    places = [os.path.join(home, FOLDERS[agent])]
-    if elsewhere := environment.get(NAMED_BY.get(agent, "")):
-        places.append(os.path.normpath(elsewhere))
-        shown += f" or {elsewhere}"
-    known = (x for x in places if os.path.isabs(x) and path.startswith(f"{x}/"))
-    own = next(known, None)
+    places = folders_of(agent, environment)
+    own = next((x for x in places if path.startswith(f"{x}/")), None)
     if own is None:
+        shown = " or ".join([f"~/{FOLDERS[agent]}", *places[1:]])
         raise InvalidInputError(
             f"is not in {shown}; specify its path with --transcript", hint=_HOW, file=path
         )
@@ -96,6 +92,14 @@ def own_transcript(
         if part.is_symlink():
             raise InvalidInputError("is reached through a link", hint=_HOW, file=path)
     return at
+
+
+def folders_of(agent: str, environment: Mapping[str, str]) -> list[str]:
+    """Return the paths of an agent's own folders."""
+    places = [os.path.join(environment.get("HOME", ""), FOLDERS[agent])]
+    if elsewhere := environment.get(NAMED_BY.get(agent, "")):
+        places.append(os.path.normpath(elsewhere))
+    return [place for place in places if os.path.isabs(place)]
 
 
 def check_readable(file: Path) -> os.stat_result:
@@ -135,6 +139,7 @@ def take_calls(
     now: str,
     run: OneRun | None = None,
     work: str = "",
+    since: str = "",
     seconds: float = math.inf,
 ) -> Taken:
     """Record the events that only a transcript or stream contains, each once.
@@ -142,15 +147,17 @@ def take_calls(
     An unfinished call is recorded only if the session `is_over`, because otherwise its hook
     may still report it. A stream covers a single `run`, so only that run's recorded calls
     are compared. The events are assigned to `work`, by default the session's work.
-    Recording stops after `seconds`. If the session was redacted, only later events are
-    compared.
+    Recording stops after `seconds`. Only events after `since` are compared, and if the
+    session was redacted, only those after the redacted events.
     """
     until = time.monotonic() + seconds
     dated = [(_moment(one.at, now), one) for one in kept]
     ends = {id(_event(one)): at for at, one in dated}
+    # Some agents' times have a resolution of a second.
+    order = {id(_event(one)): place for place, one in enumerate(kept)}
     recorded = 0
     for tried in range(_TRIES):
-        known = _Known(log, stream, run, work)
+        known = _Known(log, stream, run, work, since)
         told = [(at, one) for at, one in dated if known.is_told(at)]
         calls = [one.call for _, one in told if isinstance(one, KeptCall)]
         found = compare(known.calls, calls)
@@ -159,7 +166,7 @@ def take_calls(
         ]
         moments = [(at, one.event) for at, one in told if isinstance(one, KeptMoment)]
         due += lacking(known.moments, [(_seconds(at), one) for at, one in moments])
-        due.sort(key=lambda event: _seconds(ends[id(event)]))
+        due.sort(key=lambda event: (_seconds(ends[id(event)]), order[id(event)]))
         begun = itertools.takewhile(lambda _: time.monotonic() <= until, due)
         try:
             for event in begun:
@@ -179,7 +186,9 @@ def take_calls(
 class _Known:
     """Reads a session's recorded calls, and records further calls."""
 
-    def __init__(self, log: EventStore, stream: str, run: OneRun | None, work: str) -> None:
+    def __init__(
+        self, log: EventStore, stream: str, run: OneRun | None, work: str, since: str
+    ) -> None:
         self._log = log
         self._stream = stream
         self._agent = (session_of(stream) or "").partition("-")[0]
@@ -187,7 +196,7 @@ class _Known:
         self._version = 0
         self._likes = Counter[str]()
         self.moments: list[Dated] = []
-        self._erased = ""
+        self._erased = since
         """The time of the latest erased event."""
         self.calls: list[ToolCalled] = []
         self.calls_done = 0

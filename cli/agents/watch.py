@@ -1,0 +1,225 @@
+"""The `sprintlog watch` command: sessions recorded from agents' transcripts.
+
+A changed transcript is read as a whole, and compared with the log, so no position is stored
+and a truncated or replaced file does not matter.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from glob import iglob
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from sprintlog.engine.adapters.agents.values import mapping, text
+from sprintlog.engine.adapters.agents.values import parse as parse_json
+from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
+from sprintlog.engine.adapters.hooks.transcript_calls import TranscriptCalls, session_in
+from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.agent_sessions import at_work, reconcile
+from sprintlog.engine.service.agent_sessions.copies import keep_copy
+from sprintlog.engine.service.place.location import find
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
+from sprintlog.engine.sessions.events import PromptGiven
+from sprintlog.engine.sessions.names import session_of, session_stream
+from sprintlog.engine.sprint.events import IterationEnded, IterationStarted
+from sprintlog.engine.sprint.state.times import from_milliseconds, parse
+from sprintlog.projections.views.events import filled
+from sprintlog.projections.views.sessions import Reconciled
+from sprintlog.projections.workspace import Workspace
+
+from .. import typed
+from ..context import log_place, open_workspace, with_json
+from ..hooking.turns import settle_turn
+from ..intake.transcript import subagents_of
+from ..output import counted, print_json, print_text, warn
+from ..screen.pager import pause
+from .reconciliation import SILENT_SECONDS
+
+TRANSCRIPTS = {
+    "antigravity": "antigravity-cli/brain/*/.system_generated/logs/transcript_full.jsonl",
+    "claude": "projects/*/*.jsonl",
+    "codex": "sessions/*/*/*/rollout-*.jsonl",
+    "copilot": "session-state/*/events.jsonl",
+    "droid": "sessions/*/*.jsonl",
+    "gemini": "tmp/*/chats/session-*.jsonl",
+}
+"""The transcripts in each agent's folder."""
+_ID = "conversationId"
+_NEVER = datetime.min.replace(tzinfo=UTC)
+HEAD_LINES = 100
+"""The number of lines that are searched for the session and its working directory."""
+PAUSE_SECONDS, SHARE = 1.0, 10
+"""The minimum pause between passes, and its minimum length compared to that of a pass."""
+LATE_SECONDS = 60
+"""The time after which the files of a turn that has ended may have changed since."""
+TURNS_MAX = 1_000
+"""The maximum number of turns in which a session is recorded late."""
+GROWS = {"gemini": 60.0}
+"""How long an agent may add tool calls to a message that looks like an answer."""
+
+
+class _Watch:
+    """Follows the transcripts of the sessions in a work tree."""
+
+    def __init__(self) -> None:
+        self._folder = log_place()[1]
+        with open_workspace() as workspace:
+            self._root = workspace.location.root
+            first = next(workspace.log.read(), None)
+            # The log's oldest file is as old as an empty log.
+            times = [x.stat().st_mtime for x in workspace.location.folder.glob("*[!ml]")]
+        self._since = first.at if first else from_milliseconds(int(min(times) * 1000))
+        self._seen: dict[Path, object] = {}
+        self._streams: dict[Path, str | None] = {}
+
+    def changed(self, *, is_last: bool) -> Iterator[Reconciled]:
+        """Record the changed transcripts; yield what was recorded of each session.
+
+        With `is_last`, there is no further pass, so each answer ends its turn.
+        """
+        since = parse(self._since).timestamp()
+        for agent, file, status in _files():
+            idle = time.time() - status.st_mtime
+            state = (status.st_mtime_ns, status.st_size, idle > SILENT_SECONDS)
+            if self._seen.get(file) == state or status.st_mtime < since:
+                continue
+            waits = idle < GROWS.get(agent, 0) and not is_last
+            try:
+                if (stream := self._stream(agent, file)) is not None:
+                    answer = self._record(stream, agent, file, idle=idle, waits=waits)
+                    if answer.recorded:
+                        yield answer
+            except SprintlogError as error:
+                warn(f"{file}: {error}")
+            if not waits:
+                self._seen[file] = state
+
+    def _stream(self, agent: str, file: Path) -> str | None:
+        """Return the stream of a transcript's session; None if it is not in this tree."""
+        if file not in self._streams:
+            session, folder = self._session(agent, file)
+            if not (session and folder):
+                return None
+            is_here = self._contains(folder)
+            self._streams[file] = session_stream(agent, session) if is_here else None
+        return self._streams[file]
+
+    def _session(self, agent: str, file: Path) -> tuple[str, str]:
+        if agent != "antigravity":
+            lines = reconcile.lines_of(self._own(agent, file))
+            return session_in(agent, islice(lines, HEAD_LINES))
+        session, history = file.parents[2].name, file.parents[4] / "history.jsonl"
+        lines = reconcile.lines_of(self._own(agent, history))
+        found = (x for x in map(mapping, map(parse_json, lines)) if x.get(_ID) == session)
+        return session, text(next(found, {}).get("workspace"))
+
+    def _own(self, agent: str, file: Path) -> Path:
+        """Return a file in the agent's folder, or raise an error if it is behind a link."""
+        found = reconcile.own_transcript(agent, str(file), os.environ, root=self._root)
+        reconcile.check_readable(found)
+        return found
+
+    def _contains(self, folder: str) -> bool:
+        """Return whether a folder, or the digest of one, is in this work tree."""
+        root = os.path.realpath(self._root)
+        if not os.path.isabs(folder):
+            return folder == sha256(os.fsencode(root)).hexdigest()
+        try:
+            found = find(Path(folder), folder=self._folder)
+        except SprintlogError:
+            return False
+        return os.path.realpath(found.root) == root
+
+    def _record(
+        self, stream: str, agent: str, file: Path, *, idle: float, waits: bool
+    ) -> Reconciled:
+        place = HookPlace(str(self._root), os.environ.get("HOME", ""))
+        told = TranscriptCalls(agent, stream, place, str(file))
+        for one in (file, *(subagents_of(file) if agent == "claude" else ())):
+            told.take(reconcile.lines_of(self._own(agent, one)))
+        last = [told.last] if told.last is not None and not waits else []
+        is_over = idle > SILENT_SECONDS
+        with open_workspace() as workspace:
+            now = workspace.now()
+            taken = reconcile.take_calls(
+                *(workspace.log, stream, [*told.events, *last]),
+                is_over=is_over,
+                now=now,
+                since=self._since,
+            )
+            settles = (taken.recorded or is_over) and not _is_within(workspace, stream)
+            if settles and not (last or is_over):
+                words = f"a turn of {session_of(stream)}"
+                at_work.begin(workspace.location, stream, words, now=now, worker=None)
+            keep_copy(workspace, stream)
+        if settles:
+            is_late = is_over or bool(last and idle > LATE_SECONDS)
+            settle_turn(stream, is_over=is_late, turns_max=TURNS_MAX)
+        session, unfinished = session_of(stream), 0
+        unfinished = sum(one.call.is_unfinished for one in told.calls.values())
+        said = {"session": session, "transcript": str(file), "calls": len(told.calls)}
+        return filled(Reconciled, taken, **said, unfinished=unfinished)
+
+
+def _files() -> Iterator[tuple[str, Path, os.stat_result]]:
+    """Yield the transcripts in the agents' folders."""
+    for agent, pattern in TRANSCRIPTS.items():
+        for folder in reconcile.folders_of(agent, os.environ):
+            for name in sorted(iglob(pattern, root_dir=folder)):
+                file = Path(folder, name)
+                with suppress(OSError):
+                    yield agent, file, file.lstat()
+
+
+def _is_within(workspace: Workspace, stream: str) -> bool:
+    """Return whether `run` or `wrap` was working when a session's latest turn began."""
+
+    def events(name: str, kind: type[Event]) -> list[tuple[datetime, Any]]:
+        rows = CODEC.events_of_rows(workspace.log.scan(name, only=kind.type))
+        return [(parse(at), event) for _, at, event in rows]
+
+    at = max((at for at, _ in events(stream, PromptGiven)), default=_NEVER)
+    working = {(x.sprint, x.iteration) for x in at_work.others_at_work(workspace.location)}
+    for sprint in workspace.sprints():
+        name = sprint_stream(sprint)
+        ends = {event.number: end for end, event in events(name, IterationEnded)}
+        for begun, event in events(name, IterationStarted):
+            is_open = event.number not in ends and (sprint, event.number) in working
+            is_before = is_open or at <= ends.get(event.number, begun)
+            if event.session is None and begun <= at and is_before:
+                return True
+    return False
+
+
+@typed.command("watch")
+@typed.flag("--once", help="Read the existing transcripts and exit.")
+@with_json
+def command(once: bool, as_json: bool) -> None:
+    """Record the sessions of agents without hooks from their transcripts.
+
+    The command follows the transcripts of Antigravity, Claude Code, Codex, Copilot, Droid
+    and Gemini CLI whose working directory is in this work tree, until Ctrl-C. Turns from
+    before the log's first event are ignored. What hooks report too is recorded once.
+
+    Examples: sprintlog watch
+
+    sprintlog watch --once --json
+    """
+    watch = _Watch()
+    while True:
+        began = time.monotonic()
+        for answer in watch.changed(is_last=once):
+            if as_json:
+                print_json(answer)
+            else:
+                recorded = counted(answer.recorded, "event")
+                print_text(f"{answer.session}: {recorded} recorded")
+        if once:
+            return
+        pause(max(PAUSE_SECONDS, SHARE * (time.monotonic() - began)))
