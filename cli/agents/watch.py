@@ -4,15 +4,16 @@ A changed transcript is read as a whole, and compared with the log, so no positi
 and a truncated or replaced file does not matter.
 """
 
+import ctypes
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from glob import iglob
 from hashlib import sha256
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from sprintlog.engine.adapters.agents.values import mapping, text
@@ -54,14 +55,40 @@ _ID = "conversationId"
 _NEVER = datetime.min.replace(tzinfo=UTC)
 HEAD_LINES = 100
 """The number of lines that are searched for the session and its working directory."""
-PAUSE_SECONDS, SHARE = 1.0, 10
+PAUSE_SECONDS, SHARE = 0.2, 10
 """The minimum pause between passes, and its minimum length compared to that of a pass."""
+POLL_SECONDS, PASS_SECONDS = 1.0, 10.0
+"""The pause without inotify, and the maximum pause with it."""
+_CHANGES = 0x2 | 0x80 | 0x100
+"""The events of inotify: a file was written, moved to the folder or created."""
 LATE_SECONDS = 60
 """The time after which the files of a turn that has ended may have changed since."""
 TURNS_MAX = 1_000
 """The maximum number of turns in which a session is recorded late."""
 GROWS = {"gemini": 60.0}
 """How long an agent may add tool calls to a message that looks like an answer."""
+
+
+class _Changes:
+    """Waits for changes in folders with inotify, if it is available."""
+
+    def __init__(self) -> None:
+        self._libc, self._known = ctypes.CDLL(None), set[str]()
+        begin = getattr(self._libc, "inotify_init1", None)
+        self._held: int = begin(os.O_CLOEXEC | os.O_NONBLOCK) if begin else -1
+
+    def wait(self, folders: Iterable[str]) -> None:
+        """Wait until a file changes in one of the folders, or for the next pass."""
+        for folder in {*folders} - self._known if self._held >= 0 else ():
+            self._known.add(folder)
+            if self._libc.inotify_add_watch(self._held, os.fsencode(folder), _CHANGES) < 0:
+                # The user's limit of watches was reached.
+                self._held = -1
+                break
+        pause(POLL_SECONDS if self._held < 0 else PASS_SECONDS, self._held)
+        with suppress(BlockingIOError):
+            while self._held >= 0 and os.read(self._held, 1 << 16):
+                pass
 
 
 class _Watch:
@@ -84,7 +111,7 @@ class _Watch:
         With `is_last`, there is no further pass, so each answer ends its turn.
         """
         since = parse(self._since).timestamp()
-        for agent, file, status in _files():
+        for agent, file, status in sorted(_files(), key=lambda one: one[2].st_mtime_ns):
             idle = time.time() - status.st_mtime
             state = (status.st_mtime_ns, status.st_size, idle > SILENT_SECONDS)
             if self._seen.get(file) == state or status.st_mtime < since:
@@ -167,11 +194,20 @@ class _Watch:
         return filled(Reconciled, taken, **said, unfinished=unfinished)
 
 
+def _folders() -> Iterator[str]:
+    """Yield the folders in which transcripts and folders of transcripts are created."""
+    for agent, pattern in TRANSCRIPTS.items():
+        for folder in reconcile.folders_of(agent, os.environ):
+            for part in PurePath(pattern).parents:
+                found = iglob(str(part), root_dir=folder)
+                yield from (os.path.join(folder, name) for name in found)
+
+
 def _files() -> Iterator[tuple[str, Path, os.stat_result]]:
     """Yield the transcripts in the agents' folders."""
     for agent, pattern in TRANSCRIPTS.items():
         for folder in reconcile.folders_of(agent, os.environ):
-            for name in sorted(iglob(pattern, root_dir=folder)):
+            for name in iglob(pattern, root_dir=folder):
                 file = Path(folder, name)
                 with suppress(OSError):
                     yield agent, file, file.lstat()
@@ -211,7 +247,7 @@ def command(once: bool, as_json: bool) -> None:
 
     sprintlog watch --once --json
     """
-    watch = _Watch()
+    watch, changes = _Watch(), _Changes()
     while True:
         began = time.monotonic()
         for answer in watch.changed(is_last=once):
@@ -223,3 +259,4 @@ def command(once: bool, as_json: bool) -> None:
         if once:
             return
         pause(max(PAUSE_SECONDS, SHARE * (time.monotonic() - began)))
+        changes.wait(_folders())

@@ -62,10 +62,15 @@ def _pager() -> list[str] | None:
     return words
 
 
-def pause(seconds: float) -> None:
-    """Wait for some time; raise `BrokenPipeError` if the output's reader has exited."""
+def pause(seconds: float, held: int = -1) -> None:
+    """Wait for some time, or until the descriptor `held`, if any, can be read.
+
+    Raise `BrokenPipeError` if the output's reader has exited.
+    """
     waiting = select.poll()
     # With no events requested, `poll` reports only that the other end was closed.
     waiting.register(STDOUT, 0)
-    if waiting.poll(seconds * 1000):
+    if held >= 0:
+        waiting.register(held, select.POLLIN)
+    if any(found == STDOUT for found, _ in waiting.poll(seconds * 1000)):
         raise BrokenPipeError
