@@ -63,6 +63,9 @@ _CHANGES = 0x2 | 0x80 | 0x100
 """The events of inotify: a file was written, moved to the folder or created."""
 LATE_SECONDS = 60
 """The time after which the files of a turn that has ended may have changed since."""
+EARLY_SECONDS = 60
+"""The time before the log's first event from which turns are recorded, because the first
+event may be of a turn that has begun."""
 TURNS_MAX = 1_000
 """The maximum number of turns in which a session is recorded late."""
 GROWS = {"gemini": 60.0}
@@ -99,9 +102,10 @@ class _Watch:
         with open_workspace() as workspace:
             self._root = workspace.location.root
             first = next(workspace.log.read(), None)
-            # The log's oldest file is as old as an empty log.
+            # The oldest file is as old as an empty log.
             times = [x.stat().st_mtime for x in workspace.location.folder.glob("*[!ml]")]
-        self._since = first.at if first else from_milliseconds(int(min(times) * 1000))
+        began = parse(first.at).timestamp() if first else min(times)
+        self._since = from_milliseconds(int((began - EARLY_SECONDS) * 1000))
         self._seen: dict[Path, object] = {}
         self._streams: dict[Path, str | None] = {}
 

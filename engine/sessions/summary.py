@@ -2,7 +2,6 @@
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
-from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -14,9 +13,8 @@ Dated = tuple[float, f.SessionEvent]
 """An event and its time, in seconds since 1970."""
 _TOLD = (f.PromptGiven, f.TurnEnded, f.SessionStarted, f.SessionEnded)
 _FIRST = (None, "new", "startup")
-SAME_SECONDS, NEAR_SECONDS = 60.0, 10.0
-"""The maximum difference between the times of one event in a hook and in a transcript, if
-the texts are equal or different."""
+NEAR_SECONDS = 30.0
+"""The maximum difference between the times of one event in a hook and in a transcript."""
 _Told = Callable[[f.ToolCalled], object]
 _Bare = Callable[[f.ToolCalled], bool]
 
@@ -205,45 +203,22 @@ def likeness(agent: str, event: f.SessionEvent) -> str:
 def lacking(known: Iterable[Dated], kept: Iterable[Dated]) -> list[f.SessionEvent]:
     """Return the events of a transcript, other than calls, that have not been recorded.
 
-    A recorded event matches one of the same type at nearly the same time; if their texts
-    are equal, the times may differ more. A session has one start.
+    A recorded event matches one of the same type at nearly the same time. A session has one
+    start.
     """
-    left, rest = list(known), list(kept)
-    if any(isinstance(event, f.SessionStarted) for _, event in left):
-        rest = [one for one in rest if not isinstance(one[1], f.SessionStarted)]
-    left, rest = _unmatched(left, rest, _said, SAME_SECONDS)
-    _, rest = _unmatched(left, rest, type, NEAR_SECONDS)
-    return [event for _, event in rest]
-
-
-def _unmatched(
-    known: list[Dated],
-    kept: list[Dated],
-    told: Callable[[f.SessionEvent], object],
-    seconds: float,
-) -> tuple[list[Dated], list[Dated]]:
-    """Match events in order of time; return the remaining ones of both sides."""
-    waiting: dict[object, deque[Dated]] = defaultdict(deque)
-    passed, further = list[Dated](), list[Dated]()
-    for one in sorted(known, key=_time):
-        waiting[told(one[1])].append(one)
+    waiting: dict[object, deque[float]] = defaultdict(deque)
+    for at, event in sorted(known, key=lambda one: one[0]):
+        waiting[type(event)].append(at)
+    is_begun, missing = f.SessionStarted in waiting, list[f.SessionEvent]()
     for at, event in kept:
-        queue = waiting[told(event)]
-        while queue and queue[0][0] < at - seconds:
-            passed.append(queue.popleft())
-        if queue and queue[0][0] <= at + seconds:
-            queue.popleft()
-        else:
-            further.append((at, event))
-    return [*passed, *chain.from_iterable(waiting.values())], further
-
-
-def _said(event: f.SessionEvent) -> object:
-    return event.type, getattr(event, "sha256", None)
-
-
-def _time(one: Dated) -> float:
-    return one[0]
+        times = waiting[type(event)]
+        while times and times[0] < at - NEAR_SECONDS:
+            times.popleft()
+        if times and times[0] <= at + NEAR_SECONDS:
+            times.popleft()
+        elif not (is_begun and isinstance(event, f.SessionStarted)):
+            missing.append(event)
+    return missing
 
 
 def is_named_by_likeness(agent: str) -> bool:

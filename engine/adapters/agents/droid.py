@@ -6,11 +6,8 @@ version 0.225. The format of session files is known from descriptions by third p
 
 from sprintlog.usage import Usage
 
-from . import items
+from . import claude, items
 from . import values as v
-
-_REMINDER = "<system-reminder>"
-"""The tag of texts that the program adds to a prompt."""
 
 
 def read(message: v.Data) -> items.Items | None:
@@ -57,28 +54,18 @@ def _ended(message: v.Data, words: str, turns: str, took: str) -> items.Items:
 
 def read_session(message: v.Data) -> items.Items | None:
     """Return the items in a line of a session file, which contains no figures."""
-    kind, at = v.text(message.get("type")), v.word(message, "timestamp")
+    kind, inner = v.text(message.get("type")), v.inner(message, "message")
     if kind == "session_start":
         return (items.Session(v.text(message.get("id"))),)
-    inner = v.inner(message, "message")
-    if kind != "message" or not v.text(inner.get("role")):
+    if kind != "message":
         return () if kind else None
-    blocks, is_user = v.objects(inner.get("content")), inner.get("role") == "user"
-    words = v.texts([inner.get("content"), *(block.get("text") for block in blocks)])
-    said = "\n".join(one for one in words if not one.startswith(_REMINDER))
-    found: list[items.Item] = []
-    if said:
-        found.append(items.Prompted(said, at) if is_user else items.Said(said))
-    for block in blocks:
-        if block.get("type") == "tool_use":
-            key, tool = v.word(block, "id"), v.text(block.get("name"))
-            given = v.inner(block, "input")
-            found.append(v.called(key, tool, given, at=at))
-            if tool == "Create" and (path := v.path_of(given)):
-                found.append(items.FileChanged(key, path, "created"))
-        elif block.get("type") == "tool_result":
-            code = v.exit_code_at_end(v.text(block.get("content")))
-            ok = block.get("is_error") is not True and code in (None, 0)
-            found.append(items.Returned(v.word(block, "tool_use_id"), ok, code, at=at))
-    is_over = not is_user and not any(isinstance(x, items.Called) for x in found)
-    return (*found, items.AgentEnded()) if is_over and said else tuple(found)
+    at, blocks = v.word(message, "timestamp"), v.objects(inner.get("content"))
+    texts = v.texts([block.get("text") for block in blocks])
+    prompts = [one for one in texts if not one.startswith("<system-reminder>")]
+    if prompts and inner.get("role") == "user":
+        return (items.Prompted("\n".join(prompts), at),)
+    line = {"type": inner.get("role"), "message": inner, "timestamp": at}
+    found = claude.read(line) or ()
+    is_answer = prompts and not any(isinstance(x, items.Called) for x in found)
+    said = (x for x in found if not isinstance(x, items.Used))
+    return (*said, items.AgentEnded()) if is_answer else tuple(said)
