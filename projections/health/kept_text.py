@@ -15,7 +15,8 @@ import msgspec
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.masking import cut, mask_all
-from sprintlog.engine.service.agent_sessions import at_work, copies
+from sprintlog.engine.service.agent_sessions import at_work
+from sprintlog.engine.service.agent_sessions.spool import COPIES, COPIES_LOCK
 from sprintlog.engine.service.agent_sessions.spool import FOLDER as FOLDER
 from sprintlog.engine.service.place import location, trees
 from sprintlog.engine.service.work_tree import kept_reports
@@ -70,7 +71,7 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
     places.Files("lines not understood", (f"{FOLDER}/*",), lock=LOCK),
     places.WaitingEvents("events that wait", (f"{location.SPOOL}/*",), lock=LOCK),
     places.Files("kept reports", (f"{kept_reports.FOLDER}/*",), lock=kept_reports.LOCK),
-    places.Files("copies of transcripts", (f"{copies.FOLDER}/*",), lock=copies.LOCK),
+    places.Files("copies of transcripts", (f"{COPIES}/*",), lock=COPIES_LOCK),
     places.Files("blocks of large files", (f"{BLOCKS}/*",), why=places.Why.NO_TEXT),
     places.Files("lost events", (LOST,), places.Why.NOT_ALONE),
     places.Files(UNDER_WAY, (f"{location.REDACTION}*",), lock=REDACTION_LOCK),
@@ -100,7 +101,7 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
             *(files.LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
             *(kept_reports.LOCK, REDACTION_LOCK, LOCK, location.BEAT, location.ADDRESS),
             *(
-                copies.LOCK,
+                COPIES_LOCK,
                 "run-*.lock",
                 "sent-*",
                 ".sent-*",

@@ -28,6 +28,7 @@ OTHERS = {
     *("alerts", "audit", "backup", "best", "blame", "completion", "config", "demo", "diff"),
     *("doctor", "export", "help", "import", "init", "log", "mcp", "query", "rebuild"),
     *("replay", "rpc", "schema", "serve", "setup", "show", "status", "uninstall", "verify"),
+    "watch",
 }
 """Commands that do not record a single action; every other one is on the hot path."""
 RECORDING_COMMANDS = [

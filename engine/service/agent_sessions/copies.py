@@ -16,9 +16,8 @@ from ...sessions.names import session_of
 from ..port import Service
 from .known_sessions import summary
 from .reconcile import FOLDERS, check_readable, lines_of, own_transcript
+from .spool import COPIES, COPIES_LOCK
 
-FOLDER = "transcripts"
-LOCK = "transcripts.lock"
 SETTING = "hooks.copy-transcripts"
 MIB = 1024 * 1024
 _WRITE = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -32,7 +31,7 @@ def keep_copy(workspace: Service, stream: str) -> bool:
     """
     name = session_of(stream) or ""
     agent = name.partition("-")[0]
-    root, folder = workspace.location.root, workspace.location.folder / FOLDER
+    root, folder = workspace.location.root, workspace.location.folder / COPIES
     # A failure must not affect the agent or the loop.
     with suppress(SprintlogError, OSError):
         most = MIB * (workspace.setting(SETTING) or 0)
@@ -40,7 +39,7 @@ def keep_copy(workspace: Service, stream: str) -> bool:
             return False
         said = summary(workspace.log, stream).transcript
         file = own_transcript(agent, said, workspace.environment, root=root)
-        with workspace.log.locks.hold(LOCK):
+        with workspace.log.locks.hold(COPIES_LOCK):
             folder.mkdir(mode=0o700, exist_ok=True)
             return _copy(file, folder / f"{name}.jsonl", most)
     return False

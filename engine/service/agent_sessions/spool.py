@@ -25,6 +25,8 @@ from .drafts import DRAFT_BYTES_MAX, DamagedDraftError, Draft, append_at_last, p
 
 FOLDER = "not-understood"
 """The folder for unknown input in a log's folder; imports store unknown lines there too."""
+COPIES, COPIES_LOCK = "transcripts", "transcripts.lock"
+"""The folder for copies of transcripts, and its lock."""
 PREFIX = "hook-"
 HEAD_BYTES_MAX = 1024
 ODD_FILES_MAX = 100
