@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sprintlog.engine import errors
 from sprintlog.engine.adapters.hooks.files import SCOPES
-from sprintlog.engine.adapters.hooks.forms import FILES, HOOKS, MCP
+from sprintlog.engine.adapters.hooks.forms import EVERYBODY, FILES, HOOKS, MCP
 from sprintlog.engine.log.stores.descriptors import lock_holders
 from sprintlog.engine.service.place.location import ADDRESS, Location
 from sprintlog.engine.service.place.trust import home, owned_by_another
@@ -73,7 +73,8 @@ def _hooks() -> Iterator[Installed]:
     ]
     files += around.remembered()
     by_place = {(file.path, file.what): file for file in files}
-    for (path, what), file in sorted(by_place.items()):
+    # The reverse order restores a file in which two kinds of content were installed.
+    for (path, what), file in sorted(by_place.items(), reverse=True):
         try:
             is_installed = file.uninstall(is_dry=True)
         except errors.InvalidInputError:
@@ -81,7 +82,8 @@ def _hooks() -> Iterator[Installed]:
             continue
         if is_installed:
             said = {HOOKS: "hook", MCP: "server"}.get(what, what)
-            yield Installed(f"{said} of {file.form.agent} in {path}", file.uninstall)
+            whose = "" if file.form.agent == EVERYBODY else f" of {file.form.agent}"
+            yield Installed(f"{said}{whose} in {path}", file.uninstall)
 
 
 INSTALLED: tuple[Callable[[], Iterator[Installed]], ...] = (_completion, _hooks, _trust)

@@ -12,6 +12,7 @@ import click
 
 from sprintlog.engine.adapters.hooks.files import HookFile
 from sprintlog.engine.adapters.hooks.forms import (
+    EVERYBODY,
     FILES,
     HOOKS,
     MCP,
@@ -37,7 +38,7 @@ from ..context import find_log, log_place, open_workspace, with_json
 from ..output import counted, hint, print_json, print_text
 from ..settings import trust
 from .init import suggestions_here, take_offer
-from .suggestions import EVERYBODY, AgentFiles, agents_of, look, measure_of, offers
+from .suggestions import AgentFiles, agents_of, look, measure_of, offers
 
 TRANSCRIPTS_MB = 200
 MADE = "log"
@@ -326,7 +327,7 @@ def _remove(it: AgentFiles, wanted: Agreement, *, as_json: bool) -> None:
     for file in _removable(it):
         try:
             if not file.uninstall(is_dry=True):
-                if file.remembered():
+                if file.remembered() and file.path.exists():
                     problem = "has changed since, and is not removed"
                     steps.append(_step(it, file, "keep", problem))
                 continue

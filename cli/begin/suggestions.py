@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.adapters.folders import opened, opened_below, read_plain
 from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, HookLocation
-from sprintlog.engine.adapters.hooks.forms import FILES, MEASURE, SECTION, SKILL
+from sprintlog.engine.adapters.hooks.forms import EVERYBODY, FILES, MEASURE, SECTION, SKILL
 from sprintlog.engine.readable import quoted
 from sprintlog.projections.views.log import Offer
 
@@ -216,8 +216,6 @@ def _offer(kind: str, found: str, says: str, command: str, is_safe: bool = False
     return Offer(kind, found, says, f"sprintlog {command}", is_safe)
 
 
-EVERYBODY = "all"
-"""The row of the files that belong to no single agent."""
 _IMPORTS_AGENTS = ("@AGENTS.md", "@./AGENTS.md")
 
 

@@ -85,9 +85,12 @@ class HookFile(NamedTuple):
         edit = self.form.install(before, file=str(self.path))
         if is_dry:
             return True
-        known = self.remembered() if before is not None else None
-        first = before is not None, self._missing_folder()
-        existed, made = (known.existed, known.made) if known is not None else first
+        known, existed = self.remembered(), before is not None
+        made = known.made if known is not None else None
+        if known is not None and existed:
+            existed = known.existed
+        elif not made:
+            made = self._missing_folder()
         self._remember(edit.text, edit.spans, existed=existed, made=made)
         self._write(edit.text, before)
         return True

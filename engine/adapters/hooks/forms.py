@@ -17,6 +17,8 @@ from .edits import BLANK, NAME, AgentFile, Edit, JsonForm
 
 HOOKS, MCP, SECTION, SKILL = "hooks", "mcp", "section", "skill"
 MEASURE, TRANSCRIPTS = "measure", "transcripts"
+EVERYBODY = "all"
+"""The row of the files that belong to no single agent."""
 BEGIN, END = "<!-- sprintlog: begin -->", "<!-- sprintlog: end -->"
 
 
