@@ -40,7 +40,6 @@ from ..settings import trust
 from .init import suggestions_here, take_offer
 from .suggestions import AgentFiles, agents_of, look, measure_of, offers
 
-TRANSCRIPTS_MB = 200
 MADE = "log"
 """The file in a log's folder that states that `setup` created the log."""
 SAYS = {
@@ -49,7 +48,7 @@ SAYS = {
     SECTION: "a section for agents",
     SKILL: "a skill for agents",
     MEASURE: "the tests as the measure: {}",
-    TRANSCRIPTS: f"copies of transcripts, at most {TRANSCRIPTS_MB} MB",
+    TRANSCRIPTS: "masked copies of transcripts",
 }
 _MEASURE, _COPIES = "measure.run", "hooks.copy-transcripts"
 
@@ -128,12 +127,12 @@ def _installed(it: AgentFiles) -> list[str]:
 def _files(it: AgentFiles) -> Iterator[HookFile]:
     """Yield the files to be changed, in an order whose reverse restores all bytes."""
     given, in_project = _given()
-    measure = it.measure()
-    if measure and not in_project and (_MEASURE not in given or measure.is_current()):
+    measure = it.file(EVERYBODY, MEASURE)
+    is_free = _MEASURE not in given or measure.is_current()
+    if measure.form.content and is_free and not in_project:
         yield measure
     if it.copies and not in_project and _COPIES not in given:
-        content = f"copy-transcripts = {TRANSCRIPTS_MB}\n"
-        yield it.file(EVERYBODY, TRANSCRIPTS, content)
+        yield it.file(EVERYBODY, TRANSCRIPTS)
     shared: dict[Path, HookFile] = {}
     for agent in it.agents:
         hooks = it.file(agent, HOOKS)
@@ -143,7 +142,8 @@ def _files(it: AgentFiles) -> Iterator[HookFile]:
             yield hooks
         if _has_tools():
             yield it.file(agent, MCP)
-        for one in (it.section(agent), it.skill(agent)):
+        skill = it.file(agent if agent in FILES[SKILL] else EVERYBODY, SKILL)
+        for one in (it.section(agent), skill):
             shared.setdefault(one.path, one)
     yield from shared.values()
 
@@ -356,20 +356,15 @@ def _remove(it: AgentFiles, wanted: Agreement, *, as_json: bool) -> None:
 
 def _removable(it: AgentFiles) -> list[HookFile]:
     """Return the project's files, in an order that restores all bytes."""
-    rest = [agent for agent in _installed(it) if it.agents and agent not in it.agents]
-    others = _files(it._replace(agents=rest)) if it.agents else ()
-    stays = {(one.path, one.what) for one in others}
-    measure = it.measure() or it.file(EVERYBODY, MEASURE)
-    found = [measure, it.file(EVERYBODY, TRANSCRIPTS)]
-    for agent in it.agents or FILES[HOOKS]:
-        found += [it.file(agent, HOOKS), it.file(agent, MCP)]
-        found += [it.skill(agent)]
-        found += [it.section(agent), it.file(EVERYBODY, SECTION)]
-        found += [it.file(agent, SECTION)] if agent in FILES[SECTION] else []
-    by_place = {(one.path, one.what): one for one in found}
+    found = [it.file(agent, what) for what, forms in FILES.items() for agent in forms]
     if it.agents:
-        stays |= {place for place in by_place if place[1] in (MEASURE, TRANSCRIPTS)}
-    return [one for place, one in reversed(by_place.items()) if place not in stays]
+        rest = [agent for agent in _installed(it) if agent not in it.agents]
+        stays = {one.path for one in _files(it._replace(agents=rest))}
+        stays |= {one.path for one in found if one.what in (MEASURE, TRANSCRIPTS)}
+        named = (*it.agents, EVERYBODY)
+        found = [one for one in found if one.form.agent in named or one.what == SECTION]
+        found = [one for one in found if one.path not in stays]
+    return found[::-1]
 
 
 def _log_step(it: AgentFiles) -> SetupStep | None:

@@ -19,7 +19,14 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.adapters.folders import opened, opened_below, read_plain
 from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, HookLocation
-from sprintlog.engine.adapters.hooks.forms import EVERYBODY, FILES, MEASURE, SECTION, SKILL
+from sprintlog.engine.adapters.hooks.forms import (
+    EVERYBODY,
+    FILES,
+    MEASURE,
+    SECTION,
+    SKILL,
+    TRANSCRIPTS,
+)
 from sprintlog.engine.readable import quoted
 from sprintlog.projections.views.log import Offer
 
@@ -216,6 +223,7 @@ def _offer(kind: str, found: str, says: str, command: str, is_safe: bool = False
     return Offer(kind, found, says, f"sprintlog {command}", is_safe)
 
 
+TRANSCRIPTS_MB = 200
 _IMPORTS_AGENTS = ("@AGENTS.md", "@./AGENTS.md")
 
 
@@ -233,8 +241,17 @@ class AgentFiles(NamedTuple):
         """Return the work tree's root."""
         return self.around.project
 
-    def file(self, agent: str, what: str, content: str = "") -> HookFile:
-        """Return one of the project's files."""
+    def file(self, agent: str, what: str) -> HookFile:
+        """Return one of the project's files, with the content to install."""
+        content = ""
+        if what == SKILL:
+            content = files(__package__).joinpath("skill.md").read_text("utf-8")
+        elif what == TRANSCRIPTS:
+            content = f"copy-transcripts = {TRANSCRIPTS_MB}\n"
+        elif what == MEASURE and (command := measure_of(self.found)):
+            if command.startswith("./") and not os.access(self.root / command, os.X_OK):
+                command = f"sh {command}"
+            content = f"run = {json.dumps([command])}\n"
         return self.around.file(agent, SCOPES[0], what=what, content=content)
 
     def section(self, agent: str) -> HookFile:
@@ -250,20 +267,6 @@ class AgentFiles(NamedTuple):
         words = self.found.texts.get(own.below, "").split()
         imports = any(word.rstrip(".,;:)") in _IMPORTS_AGENTS for word in words)
         return common if imports or _link(own.path) == common.below else own
-
-    def skill(self, agent: str) -> HookFile:
-        """Return the file of the skill that an agent reads."""
-        text = files(__package__).joinpath("skill.md").read_text("utf-8")
-        return self.file(agent if agent in FILES[SKILL] else EVERYBODY, SKILL, text)
-
-    def measure(self) -> HookFile | None:
-        """Return the settings file with the detected measure, or None without one."""
-        if (command := measure_of(self.found)) is None:
-            return None
-        path = self.root / command
-        if command.startswith("./") and not os.access(path, os.X_OK):
-            command = f"sh {command}"
-        return self.file(EVERYBODY, MEASURE, f"run = {json.dumps([command])}\n")
 
 
 def _link(path: Path) -> str:
