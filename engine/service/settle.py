@@ -158,7 +158,9 @@ def _settle(
         is_within = turn is not last and turn.first not in own
         if is_within or (is_recent and not ends and not is_cut):
             continue
-        is_late = is_cut or any(later.calls for later in turns[number + 1 :])
+        # Without the process that reported the end, a person may have changed files since.
+        is_lost = not ends or reported not in (None, turn.ended)
+        is_late = is_cut or is_lost or any(x.calls for x in turns[number + 1 :])
         one = _Recorded(workspace, stream, turn, means, is_late=is_late).settle()
         if turn.ended == reported if reported else turn is last:
             settled = one

@@ -105,10 +105,12 @@ class Moments:
         self._runs = defaultdict[Writer, list[f.AgentRan]](list)
         self._seen: dict[Writer, int] = {}
         """For each iteration, the position at which it was last known to be active."""
-        self._ended: dict[Writer, int] = {}
-        """For each iteration that ended, the position of its last end."""
+        self._ended: dict[Writer, RecordedEvent] = {}
+        """For each iteration that ended, its last end."""
         self._turns: set[Writer] = set()
         """The turns of sessions, which may end, go on and end again."""
+        self._late: set[Writer] = set()
+        """The turns without a snapshot at their end, which was recorded later."""
         self._running: set[Writer] = set()
         self._since: set[Writer] = set()
         """The possible authors of changes since the last moment."""
@@ -134,7 +136,10 @@ class Moments:
                 writer = Writer(sprint, event.number)
                 self._seen[writer] = recorded.position
                 if _is_end(event):
-                    self._ended[writer] = recorded.position
+                    self._ended[writer] = recorded
+                    self._late |= {writer} & self._turns
+            case f.SnapshotTaken() if event.purpose == OF_ITERATION:
+                self._late.discard(Writer(sprint, event.iteration))
             case _:
                 pass
 
@@ -155,10 +160,10 @@ class Moments:
                     back = KeptTree(begun.snapshot, Writer(sprint, 0), restore=begun)
                     self._add(back._replace(left=left, undone=undone))
             case f.IterationStarted() if event.work_tree in (None, self._tree.id):
-                self._begin(event, Writer(sprint, event.number), recorded.position)
+                self._begin(event, recorded)
             case f.IterationEnded() | f.IterationFailed() if _is_end(event):
                 writer = Writer(sprint, event.number)
-                if writer not in self._turns or self._ended[writer] == recorded.position:
+                if writer not in self._turns or self._ended[writer] is recorded:
                     self._running.discard(writer)
             case f.RunStarted() | f.RetryScheduled():
                 # No agent was running after the previous run was killed, or during this
@@ -179,7 +184,9 @@ class Moments:
         writers = self._writers(is_end=is_end)
         self._add(KeptTree(event.snapshot, of, writers, omitted=left, head=head))
 
-    def _begin(self, event: f.IterationStarted, writer: Writer, position: int) -> None:
+    def _begin(self, event: f.IterationStarted, recorded: RecordedEvent) -> None:
+        writer = Writer(sprint_of(recorded.stream) or "", event.number)
+        position = recorded.position
         for other in [*self._running]:
             name = str(other.number)
             name = name if other.sprint == writer.sprint else f"{other.sprint}:{name}"
@@ -189,19 +196,28 @@ class Moments:
             self._running.add(writer)
             self._since |= {writer, OUTSIDE}
             return
-        if self.all and self.held(event.before) != self.held(self.all[-1].snapshot):
+        known, place = self.held(event.before), len(self.all) - 1
+        while event.session and place > 0 and self.held(self.all[place].snapshot) != known:
+            # The turn began before this moment, and was not known to be an iteration.
+            if (one := self.all[place]).restore is None:
+                self.all[place] = one._replace(writers=one.writers | {writer})
+            self.numbers[writer].insert(0, place)
+            place -= 1
+        if self.all and self.held(self.all[place].snapshot) != known:
             # The files of an earlier snapshot were restored without sprintlog.
             before = Writer(writer.sprint, writer.number - 1)
             self._add(KeptTree(event.before, before, self._writers() | {OUTSIDE}))
+            place = len(self.all) - 1
         self._running.add(writer)
-        self._since = {*self._running}
+        ended = {w for w in self._since & self._ended.keys() if event.session}
+        self._since = {w for w in ended if self._ended[w].at > recorded.at} | self._running
         if self.all and self._runs[writer] and (git := self._runs[writer][0].git_before):
-            self.all[-1] = self.all[-1]._replace(head=git.head or "")
+            self.all[place] = self.all[place]._replace(head=git.head or "")
 
     def _writers(self, *, is_end: bool = False) -> Writers:
         """Return the possible authors of changes since the last point in time."""
         is_watched = bool(self._running) or is_end
-        if is_watched and self._since and self._since <= self._ended.keys():
+        if is_watched and self._since and self._since <= self._ended.keys() - self._late:
             return frozenset(self._since)
         return frozenset({*self._since, OUTSIDE})
 
