@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -116,11 +117,10 @@ def _installed(it: AgentFiles) -> list[str]:
     """Return the agents whose hooks or servers are installed in this project."""
     found = []
     for agent in FILES[HOOKS]:
-        try:
-            if any(it.file(agent, what).events() for what in (HOOKS, MCP)):
-                found.append(agent)
-        except InvalidInputError:
-            found.append(agent)
+        with suppress(InvalidInputError):
+            if not any(it.file(agent, what).events() for what in (HOOKS, MCP)):
+                continue
+        found.append(agent)
     return found
 
 

@@ -85,13 +85,13 @@ class HookFile(NamedTuple):
         edit = self.form.install(before, file=str(self.path))
         if is_dry:
             return True
-        known, existed = self.remembered(), before is not None
-        made = known.made if known is not None else None
-        if known is not None and existed:
-            existed = known.existed
-        elif not made:
-            made = self._missing_folder()
-        self._remember(edit.text, edit.spans, existed=existed, made=made)
+        known = self.remembered()
+        existed = before is not None and (known is None or known.existed)
+        made = (known and known.made) or self._missing_folder()
+        place = self.form.agent, self.scope, str(self.root), self.below
+        spans = [(start, end) for start, end in edit.spans]
+        digest = _digest(edit.text)
+        self._remember(Remembered(*place, digest, spans, existed, self.what, made))
         self._write(edit.text, before)
         return True
 
@@ -100,8 +100,8 @@ class HookFile(NamedTuple):
 
         If the file has not been edited since installation, it is restored exactly.
         """
-        before, form, path = self._read(), self.form, str(self.path)
-        known = self.remembered()
+        form, path = self.form, str(self.path)
+        known, before = self.remembered(), self._read()
         if before is None:
             return False
         if known is not None and known.sha256 == _digest(before):
@@ -110,10 +110,9 @@ class HookFile(NamedTuple):
             after = form.without(before, file=path)
         else:
             return False
-        goes = form.is_bare(after, file=path)
-        goes = goes and not (known is not None and known.existed)
+        goes = form.is_bare(after, file=path) and (known is None or not known.existed)
         if not is_dry:
-            made = None if known is None else known.made
+            made = known.made if known is not None else None
             self._write(None if goes else after, before, made=made)
             for memo in filter(Path.is_file, self._memos):
                 memo.unlink(missing_ok=True)
@@ -136,17 +135,11 @@ class HookFile(NamedTuple):
         parents = [str(one) for one in reversed(PurePath(self.below).parents)][1:]
         return next((one for one in parents if not (self.root / one).exists()), "")
 
-    def _remember(
-        self, text: str, spans: list[TextSpan], *, existed: bool, made: str | None
-    ) -> None:
-        place = self.form.agent, self.scope, str(self.root), self.below
-        ours = [(start, end) for start, end in spans]
-        memo_of = Remembered(*place, _digest(text), ours, existed, self.what, made)
-        content = as_json(memo_of)
+    def _remember(self, one: Remembered) -> None:
         for memo in self._memos:
             try:
                 memo.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                return replace_file(memo, content, mode=0o600)
+                return replace_file(memo, as_json(one), mode=0o600)
             except OSError as error:
                 problem = f"cannot store the changes in {memo.parent}: {error.strerror}"
         raise RefusedError(problem, hint="nothing was written", file=str(memo))
