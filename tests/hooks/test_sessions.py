@@ -39,14 +39,15 @@ def record(folder: Path, hooks: Told) -> dict[str, set[tuple[str, str, bytes]]]:
             safe=folder / "safe",
             environment=environ,
         )
-    found = sessions_of(folder / ".sprintlog")
-    return {name: {*map(_without_order, told)} for name, told in found.items()}
+    return events_in(folder / ".sprintlog")
 
 
-def _without_order(told: tuple[str, str, bytes]) -> tuple[str, str, bytes]:
-    """Return an event without its key if that depends on the calls before it."""
-    tag, key, data = told
-    return tag, "" if tag == "turn-ended" else key, data
+def events_in(log: Path) -> dict[str, set[tuple[str, str, bytes]]]:
+    """Return the events of sessions, without keys that depend on the number of calls."""
+    return {
+        stream: {(tag, "" if tag == "turn-ended" else key, data) for tag, key, data in told}
+        for stream, told in sessions_of(log).items()
+    }
 
 
 def ways(hooks: Told) -> Iterator[Told]:
@@ -79,7 +80,7 @@ def test_sessions_are_the_same_from_many_processes(
         list(pool.map(lambda one: hook(*one), [*hooks, *hooks]))
     # Spooled input is still waiting; the next command records it.
     hook("claude", after_tool("last", session_id="other"))
-    found = sessions_of(log)
+    found = events_in(log)
     found.pop("session/claude-other")
     assert found == record(folder / "alone", hooks)
 
