@@ -72,16 +72,16 @@ def _hooks() -> Iterator[Installed]:
         for scope in (SCOPES if what in (HOOKS, MCP) else SCOPES[:1])
     ]
     files += around.remembered()
-    by_place = {(file.path, file.what): file for file in files}
-    # The reverse order restores a file in which two kinds of content were installed.
-    for (path, what), file in sorted(by_place.items(), reverse=True):
+    by_place = {([*FILES].index(file.what), file.path): file for file in files}
+    # The reverse order of installation restores files and folders that several share.
+    for (_, path), file in sorted(by_place.items(), reverse=True):
         try:
             is_installed = file.uninstall(is_dry=True)
         except errors.InvalidInputError:
             # sprintlog cannot have written this file.
             continue
         if is_installed:
-            said = {HOOKS: "hook", MCP: "server"}.get(what, what)
+            said = {HOOKS: "hook", MCP: "server"}.get(file.what, file.what)
             whose = "" if file.form.agent == EVERYBODY else f" of {file.form.agent}"
             yield Installed(f"{said}{whose} in {path}", file.uninstall)
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from ...adapters.trees import git, picture, put
 from ..conftest import Run
 
 
@@ -109,3 +110,26 @@ def test_project_hooks_in_a_subfolder_are_not_read(
     told = done("hooks", "status", "claude", "--json").json["hooks"]
     (notes,) = [one["notes"] for one in told if one["state"] == "installed"]
     assert f"only one in {sprint}" in notes[-1]["says"]
+
+
+def test_a_clone_is_set_up_and_cleaned_without_what_was_remembered(
+    folder: Path, home: Path, done: Run, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sprintlog's content is recognized in committed files; `uninstall` removes it, too."""
+    first = folder / "first"
+    put(first / "AGENTS.md", b"# Mine\n")
+    put(first / "opencode.json", b'{"a": 1}\n')
+    git(first, "init", "-q")
+    monkeypatch.chdir(first)
+    agents = ("codex", "opencode", "gemini", "cursor")
+    before = picture(first, without=(".git",))
+    done("setup", *agents, "--yes")
+    git(first, "add", ".")
+    git(first, "commit", "-qm", "x")
+    git(folder, "clone", "-q", "first", "second")
+    done("uninstall", "--yes")
+    assert picture(first, without=(".git",)) == before
+    monkeypatch.chdir(folder / "second")
+    assert run("setup", "--check").out.count("create") == 1
+    done("setup", "--remove", "--yes")
+    assert picture(folder / "second", without=(".git",)) == before
