@@ -116,11 +116,8 @@ def begin_turn(workspace: ServiceWorkspace, stream: str) -> bool:
     """
     with workspace.log.locks.hold(at_work.LOCK):
         recorded = workspace.log.read_stream(stream)
-        *_, last = [
-            None,
-            *turns_of((one.version, one.at, event_of(one)) for one in recorded),
-        ]
-        if last is None or last.ended is not None:
+        turns = turns_of((one.version, one.at, event_of(one)) for one in recorded)
+        if not turns or (last := turns[-1]).ended is not None:
             return False
         last.calls = last.calls or 1
         is_known = wrap.begun(workspace, key_of(stream, "turn", last.first)) is not None

@@ -114,6 +114,47 @@ def test_an_answer_that_another_program_refused(tree: Tree, agent: str) -> None:
     assert seconds == pytest.approx((times[-1] - times[0]).total_seconds(), abs=0.002)
 
 
+def test_the_rounds_of_a_goal_of_codex(tree: Tree) -> None:
+    """A turn without a prompt starts with its first call; an answer alone is no turn."""
+    session = HookedSession(tree, "codex")
+    for turn in ("t-1", "t-2"):
+        session.turn = turn
+        session.call(a=turn)
+        session.stop()
+    session.turn = "t-3"
+    session.stop()
+    assert tree.iterations() == ["+1", "-1", "+2", "-2"]
+    assert [tree.why("a", line) for line in (1, 2)] == [
+        "agent-or-outside 1",
+        "agent-or-outside 2",
+    ]
+
+
+def test_a_persons_own_command_between_turns(tree: Tree, session: HookedSession) -> None:
+    """The answer that Claude Code repeats after a person's command ends no turn."""
+    session.work(a="one")
+    tree.write(a="person")
+    session.stop(session_crons=["changed"])
+    session.work(a="two")
+    assert tree.iterations() == ["+1", "-1", "+2", "-2"]
+    found = [tree.why("a", line) for line in range(1, 4)]
+    assert found == ["agent 1", "outside", "agent 2"]
+
+
+def test_a_turn_waits_for_its_background_tasks(tree: Tree, session: HookedSession) -> None:
+    """A turn ends with the answer to the last notification, which is no prompt."""
+    session.ask()
+    session.call(a="one")
+    session.stop(background_tasks=[{"type": "subagent", "status": "running"}])
+    session.call(a="subagent")
+    session.ask("<task-notification>done</task-notification>")
+    session.call(a="two")
+    session.stop("All done.", background_tasks=[])
+    assert tree.iterations() == ["+1", "-1"]
+    assert [(run.tool_calls, run.output) for run in tree.runs()] == [(3, "All done.")]
+    assert {tree.why("a", line) for line in range(1, 4)} == {"agent 1"}
+
+
 def test_a_subagent_of_copilot_is_part_of_its_turn(tree: Tree) -> None:
     """A subagent with a session id of its own starts no iteration, even if it fails."""
     session = HookedSession(tree, "copilot")

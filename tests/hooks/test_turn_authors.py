@@ -64,6 +64,10 @@ class Work:
     def end(self, session: HookedSession) -> None:
         """Let an agent answer, be interrupted, end with its process, or be killed."""
         way = self.chance.random()
+        while self.chance.random() < 0.2:
+            # The agent answers, and another program makes it go on.
+            session.stop(f"{self.chance.random()}", stop_hook_active=True)
+            self.call(session)
         del self.running[session]
         if way < 0.7:
             session.stop()
