@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
@@ -164,20 +163,10 @@ def _step(
     return SetupStep(file.what, path, action, SAYS[file.what].format(detail), problem)
 
 
-class Plan(NamedTuple):
-    """The missing content: the steps to show, and the files to change."""
-
-    steps: list[SetupStep]
-    files: list[HookFile]
-    offer: Offer | None
-
-    @property
-    def changes(self) -> list[SetupStep]:
-        """Return the steps that can be carried out."""
-        return [one for one in self.steps if one.problem is None]
-
-
-def _planned(it: AgentFiles, *, checks: bool) -> Plan:
+def _planned(
+    it: AgentFiles, *, checks: bool
+) -> tuple[list[SetupStep], list[HookFile], Offer | None]:
+    """Return the steps, the files to change, and the plan to import."""
     steps, todo, is_empty = [], [], True
     try:
         find_log()
@@ -200,27 +189,27 @@ def _planned(it: AgentFiles, *, checks: bool) -> Plan:
     plans = suggestions_here(it.root) if is_empty and not checks else ()
     if offer := next((one for one in plans if _is_plan(one)), None):
         steps.append(SetupStep("plan", offer.found, "import", offer.says))
-    return Plan(steps, todo, offer)
+    return steps, todo, offer
 
 
 def _install(it: AgentFiles, wanted: Agreement, *, checks: bool, as_json: bool) -> None:
     """Show the missing content, and install it if the user agrees."""
-    plan = _planned(it, checks=checks)
-    does = bool(plan.changes) and not (checks or wanted.dry_run)
-    notes = _notes(it) if plan.changes and not checks else []
-    answer = SetupAnswer(str(it.root), it.agents, plan.steps, does, notes)
+    steps, todo, offer = _planned(it, checks=checks)
+    can = any(one.problem is None for one in steps)
+    does = can and not (checks or wanted.dry_run)
+    notes = _notes(it) if can and not checks else []
+    answer = SetupAnswer(str(it.root), it.agents, steps, does, notes)
     _show(it, answer, wanted, as_json=as_json)
     if does:
-        _apply(plan)
+        _apply(steps, todo)
     _print_end(answer, as_json=as_json)
     if not (checks or wanted.dry_run):
-        _say_trust(plan.steps, wanted, as_json=as_json)
-    if not as_json:
-        for one in notes:
-            hint(one.says + (f": {one.helps}" if one.helps else ""))
-    if does and plan.offer:
-        take_offer(plan.offer, *(["--json"] if as_json else []))
-    if (checks and plan.steps) or len(plan.changes) < len(plan.steps):
+        _say_trust(steps, wanted, as_json=as_json)
+    for one in () if as_json else notes:
+        hint(one.says + (f": {one.helps}" if one.helps else ""))
+    if does and offer:
+        take_offer(offer, *(["--json"] if as_json else []))
+    if (checks and steps) or any(one.problem for one in steps):
         sys.exit(1)
 
 
@@ -252,18 +241,17 @@ def _is_plan(offer: Offer) -> bool:
     return offer.safe or words == ["import", "prd"]
 
 
-def _apply(plan: Plan) -> None:
+def _apply(steps: list[SetupStep], todo: list[HookFile]) -> None:
     """Create the log and change the files."""
-    files = plan.files
-    if any(one.what == "log" for one in plan.steps):
+    if any(one.what == "log" for one in steps):
         start, named = log_place()
         address = settings.log_address()
         with Workspace.init(start, folder=named, address=address, safe=safe_list()) as made:
             folder = made.location.folder / INSTALLED
         folder.mkdir(mode=0o700, exist_ok=True)
         (folder / MADE).touch(mode=0o600)
-        files = [one._replace(fallback=folder) for one in files]
-    for file in files:
+        todo = [one._replace(fallback=folder) for one in todo]
+    for file in todo:
         file.install()
 
 
