@@ -25,6 +25,7 @@ from sprintlog.engine.service.work_tree.own_paths import kept_out
 from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sessions.names import session_of, session_stream
 from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.state.document_fields import goal_said
 from sprintlog.engine.sprint.state.effective_history import is_in_force
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
@@ -310,7 +311,8 @@ def _with_iteration(
     since = started.version if started else 0
     is_back = bool(started) and not is_in_force(since, rollbacks, until=sprint.version)
     node = sprint.plan.tree.find(phase) if phase else None
-    prompt = node.data.get("prompt") if node is not None else sprint.document.get("goal")
+    goal = sprint.document.get("goal") if goal_said(sprint.document) else None
+    prompt = goal if node is None else node.data.get("prompt")
     return replace(
         base,
         iteration=number,
