@@ -119,11 +119,10 @@ def begin_turn(workspace: ServiceWorkspace, stream: str) -> bool:
         turns = turns_of((one.version, one.at, event_of(one)) for one in recorded)
         if not turns or (last := turns[-1]).ended is not None:
             return False
-        last.calls = last.calls or 1
-        is_known = wrap.begun(workspace, key_of(stream, "turn", last.first)) is not None
-        means = Settling(lambda agent, turn: None)
-        _Recorded(workspace, stream, last, means, is_late=False).settle()
-        return not is_known
+        if wrap.begun(workspace, key_of(stream, "turn", last.first)) is not None:
+            return False
+        last.calls, means = 1, Settling(lambda agent, turn: None)
+        return _Recorded(workspace, stream, last, means, is_late=False).settle() is not None
 
 
 def _settle(

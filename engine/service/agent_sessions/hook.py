@@ -120,7 +120,7 @@ def take_hook(
     )
     # A turn within `run` or `wrap` belongs to the iteration that encloses it.
     is_within = bool(environment.get(work.WITHIN))
-    settles = _mark(location, event, heard.stream, now, is_within=is_within)
+    settles = _mark(location, heard, now, is_within=is_within)
     places = spool_folders(location, environment)
     if waits:
         spool.keep(places, draft)
@@ -130,18 +130,12 @@ def take_hook(
     return Hooked(location, heard, recorded, settles)
 
 
-def _mark(
-    location: Location,
-    event: events.SessionEvent,
-    stream: str,
-    now: str,
-    *,
-    is_within: bool,
-) -> bool:
+def _mark(location: Location, heard: HookHeard, now: str, *, is_within: bool) -> bool:
     """Mark the start or end of a turn, for commands that restore files.
 
     Return whether the turn has begun or ended, or is now known to be an iteration.
     """
+    event, stream = heard.event, heard.stream
     file = at_work.file_of(location, stream)
     match event:
         case events.TurnEnded(waits_for=0):
