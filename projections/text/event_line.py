@@ -189,6 +189,8 @@ def _plain(value: Any) -> str:
     for name in ("path", "id", "sprint", "name"):
         if (found := getattr(value, name, None)) is not None:
             return str(found)
+    if isinstance(value, f.TurnFacts):
+        return value.words
     if isinstance(value, LoopRules):
         return "; ".join(_of_loop(value)) or "nothing by itself"
     if isinstance(value, msgspec.Struct):
@@ -271,7 +273,7 @@ def figures(found: "Summary | SessionAnswer", *, ends: bool = True) -> str:
     if found.files_changed:
         lines = f"+{found.lines_added} -{found.lines_removed}"
         words.append(f"{phrases.counted(len(found.files_changed), 'file')} {lines}")
-    words += [f"{found.failed_turns} failed turns"] if found.failed_turns else []
+    words += [phrases.counted(found.failed_turns, "failed turn")] * bool(found.failed_turns)
     words += ["started"] if ends and found.starts else []
     words += ["ended"] if ends and found.ended_at else []
     return ", ".join(words) or phrases.counted(found.events, "event")

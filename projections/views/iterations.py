@@ -72,7 +72,7 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     summary: str | UnsetType | None = UNSET
     """The summary given at the end, otherwise the last line of output."""
     turn: TurnFacts | UnsetType = UNSET
-    """For a turn of an agent session, how it began and what it included."""
+    """The start and the contents of a turn of an agent session."""
     claim: str | UnsetType = UNSET
     """The decision on its claim that the goal is reached; only in lists of iterations."""
     params: dict[str, str] | UnsetType = UNSET

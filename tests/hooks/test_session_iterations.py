@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.loop import StartIteration, is_used_up
 from sprintlog.engine.sprint.plan.create import CreateSprint
@@ -37,6 +38,24 @@ def test_a_question_is_no_iteration(tree: Tree, session: HookedSession) -> None:
     session.stop("It is 42.")
     assert tree.iterations() == []
     assert [(x.iteration, x.output) for x in tree.runs()] == [(None, "It is 42.")]
+
+
+def test_a_question_does_not_change_the_iteration_before(
+    tree: Tree, session: HookedSession
+) -> None:
+    """An iteration has the marks, the outcome and the usage of its turn alone."""
+    session.start("resume")
+    session.ask("/loop 1m do it")
+    session.call(a="one")
+    session.say("PreCompact", trigger="auto")
+    session.stop()
+    session.ask()
+    session.say("StopFailure", error="server_error")
+    with Workspace.open(tree.root) as workspace:
+        judged = evaluate(workspace.log, tree.sprint())
+        marks = "session (/loop, after resume, 1 compaction)"
+        assert judged.endings()[1].words == f"completed, {marks}"
+        assert judged.spent()[1].runs == 1
 
 
 def test_a_change_without_a_call_is_an_iteration(

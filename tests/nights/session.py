@@ -75,7 +75,7 @@ class Session:
         return said
 
     def settle(self) -> None:
-        """Wait until the processes that hooks left behind have ended."""
+        """Wait for the end of the detached processes of hooks."""
         until = time.monotonic() + PATIENCE_SECONDS
         while self.theatre.ours():
             assert time.monotonic() < until
@@ -99,7 +99,7 @@ class Session:
         return said
 
     def stop(self, text: str, *, waits: bool = True) -> dict[str, Any]:
-        """End the turn with an answer; return what the hook answers."""
+        """End the turn with an answer; return the output of the hook."""
         said = self.hook(
             "Stop",
             waits=waits,

@@ -149,7 +149,7 @@ def answers(theatre: Theatre) -> dict[str, str]:
 
 
 def compared(said: str, *, is_session: bool) -> object:
-    """Return an answer as it is compared."""
+    """Return the part of an answer that must be the same both ways."""
     if said.startswith(("{", "[")):
         return without_times(json.loads(said))
     if is_session:

@@ -33,6 +33,7 @@ class RunSeen(NamedTuple):
     """The reason why the loop ended during the run; `lost` if the loop was killed."""
 
 
+NO_ITERATION = -1
 OUTCOMES = {
     "hung": "completed, hung after its result",
     "limit": "limit",
@@ -57,7 +58,7 @@ class RunEnding(NamedTuple):
     until: str | None = None
     """The time at which the limit expires, if stated."""
     turn: f.TurnFacts | None = None
-    """For a turn of an agent session, how it began and what it included."""
+    """The start and the contents of a turn of an agent session."""
 
     @classmethod
     def of(cls, number: int, version: int, ran: f.AgentRan, summary: str | None) -> Self:
@@ -98,7 +99,12 @@ def runs_seen(
 
 
 def iteration_of(ran: f.AgentRan, version: int, begun: Begun) -> int:
-    """Return the iteration recorded for a run, or else the latest iteration at the time."""
+    """Return the iteration recorded for a run, or else the latest iteration at the time.
+
+    A turn of a session without an iteration, which was only a question, has `NO_ITERATION`.
+    """
+    if ran.iteration is None and ran.turn is not None:
+        return NO_ITERATION
     return last_begun(version, begun) if ran.iteration is None else ran.iteration
 
 
