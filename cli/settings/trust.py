@@ -45,8 +45,10 @@ def trust(folder: Path, digest: str) -> Path:
 def forget(folder: Path) -> int:
     """Remove a repository's digests from the list; return how many were removed."""
     stay, before = [*_without(folder)], len([*_lines(home() / "trusted")])
-    if len(stay) < before:
+    if len(stay) < before and stay:
         _write(stay)
+    elif len(stay) < before:
+        (home() / "trusted").unlink()
     return before - len(stay)
 
 
