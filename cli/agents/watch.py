@@ -7,26 +7,24 @@ and a truncated or replaced file does not matter.
 import ctypes
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from glob import iglob
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
 
-from sprintlog.engine.adapters.agents.values import mapping, text
-from sprintlog.engine.adapters.agents.values import parse as parse_json
 from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
 from sprintlog.engine.adapters.hooks.transcript_calls import TranscriptCalls, session_in
-from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.errors import BusyError, SprintlogError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.agent_sessions import at_work, reconcile
 from sprintlog.engine.service.agent_sessions.copies import keep_copy
 from sprintlog.engine.service.place.location import find
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
-from sprintlog.engine.sessions.events import PromptGiven
+from sprintlog.engine.sessions.events import PromptGiven, SessionStarted
 from sprintlog.engine.sessions.names import session_of, session_stream
 from sprintlog.engine.sprint.events import IterationEnded, IterationStarted
 from sprintlog.engine.sprint.state.times import from_milliseconds, parse
@@ -51,8 +49,6 @@ TRANSCRIPTS = {
     "gemini": "tmp/*/chats/session-*.jsonl",
 }
 """The transcripts in each agent's folder."""
-_ID = "conversationId"
-_NEVER = datetime.min.replace(tzinfo=UTC)
 HEAD_LINES = 100
 """The number of lines that are searched for the session and its working directory."""
 PAUSE_SECONDS, SHARE = 0.2, 10
@@ -66,6 +62,8 @@ LATE_SECONDS = 60
 EARLY_SECONDS = 60
 """The time before the log's first event from which turns are recorded, because the first
 event may be of a turn that has begun."""
+HOOK_SECONDS = 60
+"""The time within which a hook reports the end of a turn."""
 TURNS_MAX = 1_000
 """The maximum number of turns in which a session is recorded late."""
 GROWS = {"gemini": 60.0}
@@ -76,18 +74,19 @@ class _Changes:
     """Waits for changes in folders with inotify, if it is available."""
 
     def __init__(self) -> None:
-        self._libc, self._known = ctypes.CDLL(None), set[str]()
+        self._libc, self._known = ctypes.CDLL(None), set[Path]()
         begin = getattr(self._libc, "inotify_init1", None)
         self._held: int = begin(os.O_CLOEXEC | os.O_NONBLOCK) if begin else -1
 
-    def wait(self, folders: Iterable[str]) -> None:
-        """Wait until a file changes in one of the folders, or for the next pass."""
-        for folder in {*folders} - self._known if self._held >= 0 else ():
-            self._known.add(folder)
-            if self._libc.inotify_add_watch(self._held, os.fsencode(folder), _CHANGES) < 0:
+    def wait(self) -> None:
+        """Wait until a transcript changes, or for the next pass."""
+        folders = {path for _, path in _paths(folders=True)} if self._held >= 0 else set()
+        for folder in folders - self._known:
+            if self._libc.inotify_add_watch(self._held, bytes(folder), _CHANGES) < 0:
                 # The user's limit of watches was reached.
                 self._held = -1
                 break
+        self._known |= folders
         pause(POLL_SECONDS if self._held < 0 else PASS_SECONDS, self._held)
         with suppress(BlockingIOError):
             while self._held >= 0 and os.read(self._held, 1 << 16):
@@ -97,58 +96,53 @@ class _Changes:
 class _Watch:
     """Follows the transcripts of the sessions in a work tree."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_only: bool) -> None:
+        self._is_only = is_only
+        """Whether there is no further pass, so that each answer ends its turn."""
         self._folder = log_place()[1]
         with open_workspace() as workspace:
             self._root = workspace.location.root
             first = next(workspace.log.read(), None)
             # The oldest file is as old as an empty log.
             times = [x.stat().st_mtime for x in workspace.location.folder.glob("*[!ml]")]
-        began = parse(first.at).timestamp() if first else min(times)
+        began = parse(first.at).timestamp() if first else min(times, default=time.time())
         self._since = from_milliseconds(int((began - EARLY_SECONDS) * 1000))
         self._seen: dict[Path, object] = {}
         self._streams: dict[Path, str | None] = {}
 
-    def changed(self, *, is_last: bool) -> Iterator[Reconciled]:
-        """Record the changed transcripts; yield what was recorded of each session.
-
-        With `is_last`, there is no further pass, so each answer ends its turn.
-        """
+    def changed(self) -> Iterator[Reconciled]:
+        """Record the changed transcripts; yield what was recorded of each session."""
         since = parse(self._since).timestamp()
-        for agent, file, status in sorted(_files(), key=lambda one: one[2].st_mtime_ns):
+        for status, agent, file in sorted(_files(), key=lambda one: one[0].st_mtime_ns):
             idle = time.time() - status.st_mtime
             state = (status.st_mtime_ns, status.st_size, idle > SILENT_SECONDS)
             if self._seen.get(file) == state or status.st_mtime < since:
                 continue
-            waits = idle < GROWS.get(agent, 0) and not is_last
+            self._seen[file] = state
             try:
                 if (stream := self._stream(agent, file)) is not None:
-                    answer = self._record(stream, agent, file, idle=idle, waits=waits)
+                    answer = self._record(stream, agent, file, idle)
                     if answer.recorded:
                         yield answer
-            except SprintlogError as error:
+            except BusyError:
+                del self._seen[file]
+            except Exception as error:  # noqa: BLE001 (transcripts may contain anything)
                 warn(f"{file}: {error}")
-            if not waits:
-                self._seen[file] = state
 
     def _stream(self, agent: str, file: Path) -> str | None:
         """Return the stream of a transcript's session; None if it is not in this tree."""
         if file not in self._streams:
-            session, folder = self._session(agent, file)
+            source, session = file, ""
+            if agent == "antigravity":
+                source, session = file.parents[4] / "history.jsonl", file.parents[2].name
+            lines = reconcile.lines_of(self._own(agent, source))
+            head = islice(lines, None if session else HEAD_LINES)
+            session, folder = session_in(agent, head, session)
             if not (session and folder):
                 return None
             is_here = self._contains(folder)
             self._streams[file] = session_stream(agent, session) if is_here else None
         return self._streams[file]
-
-    def _session(self, agent: str, file: Path) -> tuple[str, str]:
-        if agent != "antigravity":
-            lines = reconcile.lines_of(self._own(agent, file))
-            return session_in(agent, islice(lines, HEAD_LINES))
-        session, history = file.parents[2].name, file.parents[4] / "history.jsonl"
-        lines = reconcile.lines_of(self._own(agent, history))
-        found = (x for x in map(mapping, map(parse_json, lines)) if x.get(_ID) == session)
-        return session, text(next(found, {}).get("workspace"))
 
     def _own(self, agent: str, file: Path) -> Path:
         """Return a file in the agent's folder, or raise an error if it is behind a link."""
@@ -167,17 +161,21 @@ class _Watch:
             return False
         return os.path.realpath(found.root) == root
 
-    def _record(
-        self, stream: str, agent: str, file: Path, *, idle: float, waits: bool
-    ) -> Reconciled:
+    def _record(self, stream: str, agent: str, file: Path, idle: float) -> Reconciled:
+        """Record a transcript that changed `idle` seconds ago."""
         place = HookPlace(str(self._root), os.environ.get("HOME", ""))
         told = TranscriptCalls(agent, stream, place, str(file))
         for one in (file, *(subagents_of(file) if agent == "claude" else ())):
             told.take(reconcile.lines_of(self._own(agent, one)))
-        last = [told.last] if told.last is not None and not waits else []
-        is_over = idle > SILENT_SECONDS
         with open_workspace() as workspace:
-            now = workspace.now()
+            now, location = workspace.now(), workspace.location
+            # A hook reports the end of a turn itself, and may make the agent continue.
+            is_hooked = any(x.how for _, x in _events(workspace, stream, SessionStarted))
+            patience = HOOK_SECONDS if is_hooked else GROWS.get(agent, 0)
+            if waits := idle < patience and not self._is_only:
+                del self._seen[file]
+            last = [told.last] if told.last is not None and not waits else []
+            is_over = idle > SILENT_SECONDS and not is_hooked
             taken = reconcile.take_calls(
                 *(workspace.log, stream, [*told.events, *last]),
                 is_over=is_over,
@@ -185,54 +183,53 @@ class _Watch:
                 since=self._since,
             )
             settles = (taken.recorded or is_over) and not _is_within(workspace, stream)
-            if settles and not (last or is_over):
+            if settles and not (last or is_over or at_work.is_marked(location, stream)):
                 words = f"a turn of {session_of(stream)}"
-                at_work.begin(workspace.location, stream, words, now=now, worker=None)
+                at_work.begin(location, stream, words, now=now, worker=None)
             keep_copy(workspace, stream)
         if settles:
             is_late = is_over or bool(last and idle > LATE_SECONDS)
             settle_turn(stream, is_over=is_late, turns_max=TURNS_MAX)
-        session, unfinished = session_of(stream), 0
         unfinished = sum(one.call.is_unfinished for one in told.calls.values())
-        said = {"session": session, "transcript": str(file), "calls": len(told.calls)}
-        return filled(Reconciled, taken, **said, unfinished=unfinished)
+        said = {"session": session_of(stream), "transcript": str(file)}
+        counts = {"calls": len(told.calls), "unfinished": unfinished}
+        return filled(Reconciled, taken, **said, **counts)
 
 
-def _folders() -> Iterator[str]:
-    """Yield the folders in which transcripts and folders of transcripts are created."""
+def _paths(*, folders: bool) -> Iterator[tuple[str, Path]]:
+    """Yield the transcripts in the agents' folders, or the folders that contain them."""
     for agent, pattern in TRANSCRIPTS.items():
-        for folder in reconcile.folders_of(agent, os.environ):
-            for part in PurePath(pattern).parents:
-                found = iglob(str(part), root_dir=folder)
-                yield from (os.path.join(folder, name) for name in found)
+        parts = PurePath(pattern).parents if folders else (pattern,)
+        for place in reconcile.folders_of(agent, os.environ):
+            for part in map(str, parts):
+                names = iglob(part, root_dir=place)
+                yield from ((agent, Path(place, name)) for name in names)
 
 
-def _files() -> Iterator[tuple[str, Path, os.stat_result]]:
-    """Yield the transcripts in the agents' folders."""
-    for agent, pattern in TRANSCRIPTS.items():
-        for folder in reconcile.folders_of(agent, os.environ):
-            for name in iglob(pattern, root_dir=folder):
-                file = Path(folder, name)
-                with suppress(OSError):
-                    yield agent, file, file.lstat()
+def _files() -> Iterator[tuple[os.stat_result, str, Path]]:
+    for agent, file in _paths(folders=False):
+        with suppress(OSError):
+            yield file.lstat(), agent, file
+
+
+def _events(
+    workspace: Workspace, stream: str, kind: type[Event]
+) -> list[tuple[datetime, Any]]:
+    rows = CODEC.events_of_rows(workspace.log.scan(stream, only=kind.type))
+    return [(parse(at), event) for _, at, event in rows]
 
 
 def _is_within(workspace: Workspace, stream: str) -> bool:
     """Return whether `run` or `wrap` was working when a session's latest turn began."""
-
-    def events(name: str, kind: type[Event]) -> list[tuple[datetime, Any]]:
-        rows = CODEC.events_of_rows(workspace.log.scan(name, only=kind.type))
-        return [(parse(at), event) for _, at, event in rows]
-
-    at = max((at for at, _ in events(stream, PromptGiven)), default=_NEVER)
+    prompts = [at for at, _ in _events(workspace, stream, PromptGiven)]
     working = {(x.sprint, x.iteration) for x in at_work.others_at_work(workspace.location)}
-    for sprint in workspace.sprints():
+    for sprint in workspace.sprints() if prompts else ():
         name = sprint_stream(sprint)
-        ends = {event.number: end for end, event in events(name, IterationEnded)}
-        for begun, event in events(name, IterationStarted):
+        ends = {x.number: at for at, x in _events(workspace, name, IterationEnded)}
+        for begun, event in _events(workspace, name, IterationStarted):
             is_open = event.number not in ends and (sprint, event.number) in working
-            is_before = is_open or at <= ends.get(event.number, begun)
-            if event.session is None and begun <= at and is_before:
+            is_before = is_open or max(prompts) <= ends.get(event.number, begun)
+            if event.session is None and begun <= max(prompts) and is_before:
                 return True
     return False
 
@@ -251,10 +248,10 @@ def command(once: bool, as_json: bool) -> None:
 
     sprintlog watch --once --json
     """
-    watch, changes = _Watch(), _Changes()
+    watch, changes = _Watch(is_only=once), _Changes()
     while True:
         began = time.monotonic()
-        for answer in watch.changed(is_last=once):
+        for answer in watch.changed():
             if as_json:
                 print_json(answer)
             else:
@@ -263,4 +260,4 @@ def command(once: bool, as_json: bool) -> None:
         if once:
             return
         pause(max(PAUSE_SECONDS, SHARE * (time.monotonic() - began)))
-        changes.wait(_folders())
+        changes.wait()

@@ -186,6 +186,25 @@ def test_hooks_and_watch_record_once(log: Path, play: Play, ask: Ask, folder: Pa
     assert len(types(log, "iteration-started")) == 1
 
 
+def test_hooks_report_the_ends_of_their_turns(
+    log: Path, play: Play, ask: Ask, folder: Path
+) -> None:
+    """The end of a turn in a session with hooks is left to the hook, which can answer."""
+    first, *_ = (FIXTURES / "hooks" / "claude-2.1.330.jsonl").read_bytes().splitlines()
+    hook = [*SPRINTLOG, "hook", "claude"]
+    subprocess.run(hook, cwd=folder, input=first, capture_output=True, check=True)
+    play("claude-2.1.330-transcript")
+    watch = [*SPRINTLOG, "watch", "--json"]
+    with subprocess.Popen(watch, cwd=folder, stdout=subprocess.PIPE) as following:
+        assert following.stdout is not None
+        assert json.loads(following.stdout.readline())["recorded"] > 2
+        following.terminate()
+    # The first turn is over, because the next prompt was given.
+    assert len(types(log, "turn-ended")) == 1
+    ask("watch", "--once")
+    assert len(types(log, "turn-ended")) == 2
+
+
 def test_a_session_within_wrap_is_not_an_iteration(
     log: Path, play: Play, ask: Ask, folder: Path, home: Path
 ) -> None:

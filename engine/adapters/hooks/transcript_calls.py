@@ -206,17 +206,25 @@ class TranscriptCalls:
         return KeptMoment(event_in(moment, message, self._agent, self._place), at)
 
 
-def session_in(agent: str, lines: Iterable[bytes]) -> tuple[str, str]:
+def session_in(agent: str, lines: Iterable[bytes], session: str = "") -> tuple[str, str]:
     """Return the session and the working directory named in a transcript's first lines.
 
-    Gemini CLI names the SHA-256 of its directory instead. Unknown values are empty.
+    Gemini CLI names the SHA-256 of its directory instead. For Antigravity, `lines` are the
+    history that names the directory of each `session`. Unknown values are empty.
     """
-    session = folder = ""
+    folder = ""
     for message in map(mapping, map(parse, lines)):
+        if agent not in _LINES:
+            is_own = message.get("conversationId") == session
+            folder = folder or (text(message.get("workspace")) if is_own else "")
+            continue
         for item in _LINES[agent](message) or ():
             session = session or (item.id if isinstance(item, Session) else "")
-        data = inner(message, "data")
-        about = (message, inner(message, "payload"), inner(data, "context"))
+        about = (
+            message,
+            inner(message, "payload"),
+            inner(inner(message, "data"), "context"),
+        )
         named = (text(one.get("cwd")) for one in about)
         folder = folder or next(filter(None, named), "") or text(message.get("projectHash"))
         if session and folder:
