@@ -55,6 +55,7 @@ ALWAYS_NOW = {
     "sprintlog mcp": "answers what tools ask, points among it",
     "sprintlog rpc": "answers what programs ask, points among it",
     "sprintlog wait": "waits for new events",
+    "sprintlog watch": "records the present",
     "sprintlog help": "explains",
     "sprintlog schema": "reads no log",
     "sprintlog completion": "reads no log",
