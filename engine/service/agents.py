@@ -44,7 +44,8 @@ def is_agents(service: Service, envelope: Envelope) -> bool:
         return False
     if envelope.get("actor", "").startswith("agent:") or os.environ.get(WITHIN):
         return True
-    others = [(work.process, work.starter) for work in all_at_work(service.location)]
+    known = all_at_work(service.location, with_idle=True)
+    others = [(work.process, work.starter) for work in known]
     agents = {one.pid for pair in others for one in pair if one is not None}
     return bool(agents) and any(pid in agents for pid, _ in ancestors())
 
@@ -52,11 +53,17 @@ def is_agents(service: Service, envelope: Envelope) -> bool:
 def begin_turn(service: Service) -> bool:
     """Start the iteration of the hooked turn in which an agent records, unless it started.
 
-    Return whether it started now.
+    Return whether it started now. Raise `RefusedError` if the turn ended, and the agent
+    goes on: its files may differ from the measured ones.
     """
     pids = () if os.environ.get(WITHIN) else {pid for pid, _ in ancestors()}
-    for work in all_at_work(service.location):
+    for work in all_at_work(service.location, with_idle=True):
         is_own = work.process is not None and work.process.pid in pids
+        if is_own and work.session and work.is_idle:
+            raise RefusedError(
+                "the turn of this agent has ended, and its next one is not known yet",
+                hint="an agent can try again; a person can run this command outside of it",
+            )
         if is_own and work.session and not work.iteration:
             return service.begin_turn(work.session)
     return False

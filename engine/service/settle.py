@@ -161,7 +161,7 @@ def _settle(
         if turn.ended == reported if reported else turn is last:
             settled = one
     if last.ended is not None:
-        at_work.end(at_work.file_of(workspace.location, stream))
+        at_work.end_turn(workspace.location, stream)
     return settled
 
 

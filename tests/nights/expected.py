@@ -129,6 +129,7 @@ BOTH: dict[str, Expected] = {
     ),
     # The agent as operator
     "goal complete by the agent": E(VERIFIED, 2, 2, refused=(1,), why=ALL),
+    "claim, then goal complete": E(REFUSED, 2, 1, 20, refused=(1, 2), why=TWO),
     "goal complete on earlier evidence": E(
         REFUSED, 2, 1, 26, refused=(2,), why="7 of 8 tests pass"
     ),
@@ -188,6 +189,13 @@ BLOCKED: dict[str, Expected] = {
     "false claim, then true": E(VERIFIED, 1, 1, refused=(1,), why=ALL),
     "three false claims": E(REFUSED, 1, 1, refused=(1, 1, 1), why="4 of 8 tests pass"),
     "assertions weakened": E(REFUSED, 2, 1, refused=(2, 2), why=CHANGED, marked=(2,)),
+    "acceptance by the agent": E(
+        REFUSED, 2, 1, refused=(2, 2), why=CHANGED, marked=(2,), agent_refused=True
+    ),
+    # Until a hook reports that the agent goes on, its commands are not part of a turn.
+    "claim, then goal complete": E(
+        REFUSED, 1, 1, refused=(1,), why=TWO, agent_refused=True
+    ),
 }
 """The verdict on nights in such a session if `hooks.block-stop` is true."""
 

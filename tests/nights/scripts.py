@@ -268,6 +268,9 @@ NIGHTS: dict[str, Night] = {
     "goal complete, environment cleared": Night(
         ("solve sub; env -i sh -c '. ../prelude.sh; sl goal complete'; goes_on",), long=True
     ),
+    "claim, then goal complete": Night(
+        ("solve sub; claim", "sl goal complete; goes_on"), long=True
+    ),
     "goal complete on earlier evidence": Night(
         (
             "solve_all; goes_on",

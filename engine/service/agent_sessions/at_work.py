@@ -46,6 +46,8 @@ class AtWork(msgspec.Struct, frozen=True):
     """Whether the agent has called a tool in this turn."""
     session: str = ""
     """The stream of the agent's session, if its turns are iterations."""
+    is_idle: bool = False
+    """Whether its turn has ended, while its process may still go on."""
 
     @property
     def is_alive(self) -> bool:
@@ -91,6 +93,21 @@ def end(file: Path) -> None:
         file.unlink(missing_ok=True)
 
 
+def end_turn(location: Location, name: str) -> None:
+    """Record the end of a session's turn; its process remains known as an agent's."""
+    work = _read(file := file_of(location, name))
+    if work is None or work.process is None:
+        end(file)
+    elif not work.is_idle:
+        _change(file, is_idle=True, iteration=0)
+
+
+def is_in_turn(location: Location, name: str) -> bool:
+    """Return whether a turn of a session has started and not ended."""
+    work = _read(file_of(location, name))
+    return work is not None and not work.is_idle
+
+
 def begin_iteration(
     location: Location, sprint_id: str, number: int, *, name: str | None = None
 ) -> None:
@@ -112,7 +129,7 @@ def take_up(location: Location, name: str) -> bool | None:
     Return None if no turn of the session is recorded.
     """
     file = file_of(location, name)
-    if (work := _read(file)) is None:
+    if (work := _read(file)) is None or work.is_idle:
         return None
     if not work.has_called:
         _change(file, has_called=True)
@@ -161,7 +178,7 @@ def others_at_work(location: Location) -> Iterator[AtWork]:
     yield from (work for work in all_at_work(location) if work.tree == tree)
 
 
-def all_at_work(location: Location) -> Iterator[AtWork]:
+def all_at_work(location: Location, *, with_idle: bool = False) -> Iterator[AtWork]:
     """Yield the agents in other processes that are working with this log."""
     folder = location.folder / FOLDER
     # Not by `glob`, whose import takes longer than everything else here.
@@ -170,7 +187,9 @@ def all_at_work(location: Location) -> Iterator[AtWork]:
             continue
         if not work.is_alive:
             end(file)
-        elif work.process is None or work.process.pid != os.getpid():
+            continue
+        is_own = work.process is not None and work.process.pid == os.getpid()
+        if not is_own and (with_idle or not work.is_idle):
             yield work
 
 

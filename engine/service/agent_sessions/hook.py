@@ -136,18 +136,19 @@ def _mark(location: Location, heard: HookHeard, now: str, *, is_within: bool) ->
     Return whether the turn has begun or ended, or is now known to be an iteration.
     """
     event, stream = heard.event, heard.stream
-    file = at_work.file_of(location, stream)
     match event:
         case events.TurnEnded(waits_for=0):
-            at_work.end(file)
+            at_work.end_turn(location, stream)
             return True
         case events.SessionEnded():
-            is_open = file.exists()
-            at_work.end(file)
+            is_open = at_work.is_in_turn(location, stream)
+            at_work.end(at_work.file_of(location, stream))
             return is_open
-        case events.PromptGiven():
-            if event.form == events.TASK_NOTIFICATION and file.exists():
+        case events.PromptGiven(form=events.TASK_NOTIFICATION):
+            if at_work.is_in_turn(location, stream):
                 return False
+        case events.PromptGiven():
+            pass
         case events.ToolCalled():
             if (is_first := at_work.take_up(location, stream)) is not None:
                 return is_first
