@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from ..sprint.events import AgentRan
-from ..sprint.iterations.session_runs import used_alone
+from ..sprint.iterations.session_runs import CALLS_MAX, of_turn, runs_of, used_alone
 from .streams.catalogue import CODEC
 from .workspace import ServiceWorkspace
 
@@ -35,6 +35,37 @@ def alone(
     own = ran.agent, ran.sessions
     before = [run for run in before if (run.agent, run.sessions) == own]
     return replace(ran, usage=used_alone(ran.usage, before)) if before else ran
+
+
+def turn_alone(
+    workspace: ServiceWorkspace, ran: AgentRan, session: AgentRan | None
+) -> AgentRan:
+    """Return a turn's run with the figures that no earlier run of its session contains.
+
+    `session` contains all figures so far; None if the transcript could not be read.
+    """
+    known, turn = [*_runs(workspace)], ran.turn
+    if ran.iteration is not None and turn is not None:
+        # The iteration may have ended before, and continued.
+        before = [x for x in known if x.turn and x.iteration == ran.iteration]
+        before = [x for x in before if x.turn and x.turn.session == turn.session]
+        calls = (ran.tool_calls or 0) - sum(x.tool_calls or 0 for x in before)
+        duration = (ran.duration_ms or 0) - sum(x.duration_ms or 0 for x in before)
+        ran = replace(ran, tool_calls=max(calls, 0), duration_ms=max(duration, 0))
+    if session is None:
+        return ran
+    own = of_turn(session, runs_of(session, known))
+    return replace(
+        ran,
+        usage=own.usage,
+        tool_calls=own.tool_calls or ran.tool_calls,
+        calls=own.calls[:CALLS_MAX],
+        tools=own.tools[:CALLS_MAX],
+        settled=own.settled,
+        last_at=own.last_at,
+        unknown_lines=own.unknown_lines,
+        lines=own.lines,
+    )
 
 
 def _runs(workspace: ServiceWorkspace) -> Iterator[AgentRan]:

@@ -25,7 +25,6 @@ from ..sessions.turns import SessionTurn, turns_of
 from ..sprint.answers.verdict import Answer, Verdict
 from ..sprint.events import AgentRan, GitState, IterationStarted, TurnFacts
 from ..sprint.iterations.loop import EndWrapped, StartWrapped
-from ..sprint.iterations.session_runs import CALLS_MAX, of_turn, runs_of
 from ..sprint.phases.lifecycle import StartSprint
 from ..sprint.state.sprint import open_iteration
 from ..sprint.state.times import parse
@@ -35,6 +34,7 @@ from .agent_sessions import at_work
 from .agent_sessions.known_sessions import event_of
 from .agent_sessions.ran import outcome
 from .port import Decide, Envelope
+from .session_totals import turn_alone
 from .work_tree import start_files
 from .work_tree.snapshot import kept_files, report_left, with_snapshot
 from .workspace import ServiceWorkspace
@@ -371,7 +371,8 @@ class _Recorded:
         if end is not None and end.text is None and not (end.failed or answer.text):
             # The agent answered, but neither its hook nor its transcript has the words.
             ran = replace(ran, **outcome(Verdict(COMPLETED)))
-        return replace(ended, ran=self._with_figures(ran, reading))
+        session = None if reading is None else reading.ran
+        return replace(ended, ran=turn_alone(self._workspace, ran, session))
 
     def _answer(self, reading: TurnReading | None) -> Answer:
         """Return the answer of the turn, as the hook and the transcript report it."""
@@ -388,32 +389,6 @@ class _Recorded:
         refusal = known.refusal if known else None
         return Answer(
             text, (known and known.error) or error, is_stopped=is_stopped, refusal=refusal
-        )
-
-    def _with_figures(self, ran: AgentRan, reading: TurnReading | None) -> AgentRan:
-        """Return a run with the figures that no earlier run of the session contains."""
-        events = self._workspace.repository.events
-        known = [x for name in self._workspace.sprints() for x in events(name, AgentRan)]
-        if ran.iteration is not None:
-            # The iteration may have ended before, and continued.
-            before = [x for x in known if x.turn and x.iteration == ran.iteration]
-            before = [x for x in before if x.turn and x.turn.session == self._session]
-            calls = (ran.tool_calls or 0) - sum(x.tool_calls or 0 for x in before)
-            duration = (ran.duration_ms or 0) - sum(x.duration_ms or 0 for x in before)
-            ran = replace(ran, tool_calls=max(calls, 0), duration_ms=max(duration, 0))
-        if reading is None:
-            return ran
-        own = of_turn(reading.ran, runs_of(reading.ran, known))
-        return replace(
-            ran,
-            usage=own.usage,
-            tool_calls=own.tool_calls or ran.tool_calls,
-            calls=own.calls[:CALLS_MAX],
-            tools=own.tools[:CALLS_MAX],
-            settled=own.settled,
-            last_at=own.last_at,
-            unknown_lines=own.unknown_lines,
-            lines=own.lines,
         )
 
 
