@@ -11,13 +11,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from glob import iglob
-from hashlib import sha256
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
 
 from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
-from sprintlog.engine.adapters.hooks.transcript_calls import TranscriptCalls, session_in
+from sprintlog.engine.adapters.hooks.transcript_calls import (
+    HEAD_LINES,
+    TranscriptCalls,
+    session_in,
+)
 from sprintlog.engine.errors import BusyError, SprintlogError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.agent_sessions import at_work, reconcile
@@ -49,8 +52,6 @@ TRANSCRIPTS = {
     "gemini": "tmp/*/chats/session-*.jsonl",
 }
 """The transcripts in each agent's folder."""
-HEAD_LINES = 100
-"""The number of lines that are searched for the session and its working directory."""
 PAUSE_SECONDS, SHARE = 0.2, 10
 """The minimum pause between passes, and its minimum length compared to that of a pass."""
 POLL_SECONDS, PASS_SECONDS = 1.0, 10.0
@@ -151,15 +152,15 @@ class _Watch:
         return found
 
     def _contains(self, folder: str) -> bool:
-        """Return whether a folder, or the digest of one, is in this work tree."""
-        root = os.path.realpath(self._root)
-        if not os.path.isabs(folder):
-            return folder == sha256(os.fsencode(root)).hexdigest()
+        """Return whether a folder is in this work tree, not in another one inside it."""
+        is_in = reconcile.is_in_tree(self._root, folder)
+        if not is_in or not os.path.isabs(folder):
+            return is_in
         try:
             found = find(Path(folder), folder=self._folder)
         except SprintlogError:
             return False
-        return os.path.realpath(found.root) == root
+        return os.path.realpath(found.root) == os.path.realpath(self._root)
 
     def _record(self, stream: str, agent: str, file: Path, idle: float) -> Reconciled:
         """Record a transcript that changed `idle` seconds ago."""
@@ -168,7 +169,7 @@ class _Watch:
         for one in (file, *(subagents_of(file) if agent == "claude" else ())):
             told.take(reconcile.lines_of(self._own(agent, one)))
         with open_workspace() as workspace:
-            now, location = workspace.now(), workspace.location
+            now = workspace.now()
             # A hook reports the end of a turn itself, and may make the agent continue.
             is_hooked = any(x.how for _, x in _events(workspace, stream, SessionStarted))
             patience = HOOK_SECONDS if is_hooked else GROWS.get(agent, 0)
@@ -183,9 +184,9 @@ class _Watch:
                 since=self._since,
             )
             settles = (taken.recorded or is_over) and not _is_within(workspace, stream)
-            if settles and not (last or is_over or at_work.is_marked(location, stream)):
+            if settles and not (last or is_over or is_hooked):
                 words = f"a turn of {session_of(stream)}"
-                at_work.begin(location, stream, words, now=now, worker=None)
+                at_work.begin(workspace.location, stream, words, now=now, worker=None)
             keep_copy(workspace, stream)
         if settles:
             is_late = is_over or bool(last and idle > LATE_SECONDS)

@@ -351,3 +351,22 @@ def test_the_oldest_copies_are_deleted(
     os.utime(file, (time.time() + 20, time.time() + 20))
     ask("watch", "--once")
     assert [name[-7:] for name in sorted(kept(log))] == ["5.jsonl", "6.jsonl"]
+
+
+def test_only_transcripts_of_this_tree_are_copied(
+    log: Path, play: Play, ask: Ask, folder: Path, tmp_path: Path
+) -> None:
+    """A hook that names the transcript of another folder's session causes no copy."""
+    trust_copies(folder, ask)
+    for root, copies in ((tmp_path, 0), (folder, 1)):
+        file = play("claude-2.1.330-transcript", root=str(root))
+        given = {"session_id": SESSION, "transcript_path": str(file), "cwd": str(folder)}
+        for name in ("SessionStart", "UserPromptSubmit", "Stop"):
+            said = json.dumps({**given, "hook_event_name": name, "prompt": str(root)})
+            hook = [*SPRINTLOG, "hook", "claude"]
+            subprocess.run(hook, cwd=folder, input=said.encode(), capture_output=True)
+        until = time.monotonic() + (5 if copies else 1)
+        while len(kept(log)) != copies or (not copies and time.monotonic() < until):
+            assert time.monotonic() < until + 5
+            time.sleep(0.05)
+        file.unlink()

@@ -34,6 +34,8 @@ READERS = {
 _LINES = {**READERS, "droid": droid.read_session}
 AGENTS = ("claude", "codex", "copilot", "gemini", "opencode")
 """The agents whose streams identify calls in the same way as their hooks or transcripts."""
+HEAD_LINES = 100
+"""The number of lines that are searched for the session and its working directory."""
 SESSIONS_MAX = 100
 """The maximum number of sessions in the output of one command."""
 

@@ -115,14 +115,6 @@ def begin_iteration(
     _change(file_of(location, name or f"{os.getpid()}"), sprint=sprint_id, iteration=number)
 
 
-def is_marked(location: Location, name: str) -> bool:
-    """Return whether a session has a record, and the record need not be renewed yet."""
-    with suppress(OSError):
-        age = time.time() - file_of(location, name).stat().st_mtime
-        return age < TURN_SECONDS / 2
-    return False
-
-
 def take_up(location: Location, name: str) -> bool | None:
     """Note a tool call in a session's turn; return whether it is the first one.
 

@@ -102,6 +102,14 @@ def folders_of(agent: str, environment: Mapping[str, str]) -> list[str]:
     return [place for place in places if os.path.isabs(place)]
 
 
+def is_in_tree(root: Path, folder: str) -> bool:
+    """Return whether a folder, or else the SHA-256 of the root, belongs to a work tree."""
+    own = os.path.realpath(root)
+    if os.path.isabs(folder):
+        return f"{os.path.realpath(folder)}/".startswith(f"{own}/")
+    return folder == sha256(os.fsencode(own)).hexdigest()
+
+
 def check_readable(file: Path) -> os.stat_result:
     """Return a file's stat result; raise `SprintlogError` if it is not a readable file."""
     try:
