@@ -36,7 +36,7 @@ from sprintlog.projections.views.sessions import Reconciled
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
-from ..context import log_place, open_workspace, with_json
+from ..context import doing_when_off, log_place, open_workspace, with_json
 from ..hooking.turns import settle_turn
 from ..intake.transcript import subagents_of
 from ..output import counted, print_json, print_text, warn
@@ -238,6 +238,7 @@ def _is_within(workspace: Workspace, stream: str) -> bool:
 @typed.command("watch")
 @typed.flag("--once", help="Read the existing transcripts and exit.")
 @with_json
+@doing_when_off(lambda **given: None)
 def command(once: bool, as_json: bool) -> None:
     """Record the sessions of agents without hooks from their transcripts.
 

@@ -353,6 +353,17 @@ def test_the_oldest_copies_are_deleted(
     assert [name[-7:] for name in sorted(kept(log))] == ["5.jsonl", "6.jsonl"]
 
 
+def test_nothing_is_recorded_while_recording_is_off(
+    log: Path, play: Play, folder: Path
+) -> None:
+    """With SPRINTLOG_OFF, the command records nothing and exits with 0."""
+    play("droid-session")
+    off = {**os.environ, "SPRINTLOG_OFF": "1"}
+    watch = [*SPRINTLOG, "watch"]
+    subprocess.run(watch, cwd=folder, env=off, check=True, timeout=20)
+    assert events_of(log) == []
+
+
 def test_only_transcripts_of_this_tree_are_copied(
     log: Path, play: Play, ask: Ask, folder: Path, tmp_path: Path
 ) -> None:
