@@ -71,3 +71,4 @@ def test_the_option_for_output_with_tokens_is_named(
     )
     assert hint in found.stderr
     assert missing_json([*line[1:], "--output-format=json"]) is None
+    assert missing_json(["gemini", "-o", "stream-json", "-p", "Go on"]) is None

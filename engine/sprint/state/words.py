@@ -72,7 +72,7 @@ _JSON = {
     "codex": (("exec", "e"), "--json"),
     "copilot": (("-p", "--prompt"), "--output-format json"),
     "cursor-agent": (("-p", "--print"), "--output-format json"),
-    "gemini": (("-p", "--prompt"), "--output-format json"),
+    "gemini": (("-p", "--prompt"), "-o json"),
     "opencode": (("run",), "--format json"),
 }
 """For each agent the words that make it print, and the option for output with tokens."""
@@ -82,4 +82,5 @@ def missing_json(command: Sequence[str]) -> str | None:
     """Return the option with which an agent would report tokens, unless it is given."""
     prints, option = _JSON.get(command[0].rpartition("/")[2], ((), ""))
     given = {word.partition("=")[0] for word in command[1:]}
-    return option if given & {*prints} and option.split()[0] not in given else None
+    is_given = given & {option.partition(" ")[0], "--output-format"}
+    return option if given & {*prints} and not is_given else None
