@@ -84,7 +84,7 @@ def _play(
         return [*problems, *complaints], len(found.calls), by_hook
 
 
-_SAID = ("hooks reported", "tokens:")
+_SAID = ("hooks reported", "tokens:", "add `--")
 
 
 class _Found:

@@ -67,8 +67,9 @@ def _problems(case: Case, ran: Ran) -> list[str]:
         compare("last words", ran.ended.get("summary", said), said)
     if case.play in _CATEGORY and case.form != "text":
         compare("category", recorded.get("error_kind"), _CATEGORY[case.play])
-    if "sprintlog:" in ran.stderr:
-        problems.append(f"a complaint: {ran.stderr.splitlines()[-1]}")
+    hint = "sprintlog: add `--" if case.form == "text" else None
+    lines = [line for line in ran.stderr.splitlines() if line.startswith("sprintlog:")]
+    compare("complaints", [x for x in lines if not (hint and x.startswith(hint))], [])
     unknown = [answered.path for answered in ran.answered if answered.path]
     compare("asked the server for more", unknown, [])
     if case.form != "text" and case.by is None:
