@@ -59,7 +59,7 @@ def test_the_option_for_output_with_tokens_is_named(
 ) -> None:
     """If an agent prints plain text, `run` names the option, and `wrap` does so once."""
     agent = tmp_path / "claude"
-    agent.write_text("#!/bin/sh\ncat >/dev/null; echo done >> done\n")
+    agent.write_text("#!/bin/sh\ncat >/dev/null; echo done | tee -a done\n")
     agent.chmod(0o755)
     hint = b"add `--output-format json` to the "
     line = ("--", str(agent), "-p")
