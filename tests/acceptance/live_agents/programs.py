@@ -190,7 +190,8 @@ def environment(
 
     All other hosts are behind a proxy that does not exist.
     """
-    ours = ("SPRINTLOG_", "GIT_", "XDG_", *_OWN)
+    # opencode works in PWD, whatever its current folder is.
+    ours = ("SPRINTLOG_", "GIT_", "XDG_", "PWD", *_OWN)
     kept = {n: v for n, v in os.environ.items() if not n.upper().startswith(ours)}
     nowhere = "http://127.0.0.1:9"
     proxies = _both_cases(("http_proxy", "https_proxy"), nowhere)

@@ -57,7 +57,9 @@ def _problems(case: Case, ran: Ran) -> list[str]:
     recorded = ran.recorded
     compare("exit code", recorded.get("exit_code"), ran.exit_code)
     fails = case.play in _FAILS or case.by is not None
-    compare("status", recorded.get("status"), "failed" if fails else "completed")
+    # Gemini ends with 0 on SIGTERM, without a result.
+    failed = "failed" if ran.exit_code else "unknown"
+    compare("status", recorded.get("status"), failed if fails else "completed")
     heard, printed = recorded.get("output_bytes", 0), len(ran.stdout.encode())
     # Background processes whose parent was ended may continue to print, unrecorded.
     if heard != printed and (case.by is None or heard > printed):
@@ -67,7 +69,7 @@ def _problems(case: Case, ran: Ran) -> list[str]:
         compare("last words", ran.ended.get("summary", said), said)
     if case.play in _CATEGORY and case.form != "text":
         compare("category", recorded.get("error_kind"), _CATEGORY[case.play])
-    hint = "sprintlog: add `--" if case.form == "text" else None
+    hint = "sprintlog: add `-" if case.form == "text" else None
     lines = [line for line in ran.stderr.splitlines() if line.startswith("sprintlog:")]
     compare("complaints", [x for x in lines if not (hint and x.startswith(hint))], [])
     unknown = [answered.path for answered in ran.answered if answered.path]
