@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.iterations.goal import CompleteGoal
 from sprintlog.engine.sprint.iterations.loop import StartIteration, is_used_up
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.document_fields import ralph_fields
@@ -56,6 +58,33 @@ def test_a_question_does_not_change_the_iteration_before(
         marks = "session (/loop, after resume, 1 compaction)"
         assert judged.endings()[1].words == f"completed, {marks}"
         assert judged.spent()[1].runs == 1
+
+
+def test_a_claim_by_the_first_command_is_of_its_turn(
+    tree: Tree, session: HookedSession
+) -> None:
+    """A claim in a turn without a known call starts its iteration, and is not decided."""
+    session.work(a="one")
+    session.ask()
+    with Workspace.open(tree.root) as workspace:
+        workspace.handle(CompleteGoal("done"), sprint_id=workspace.choose(None))
+    (claim,) = tree.events(f.GoalClaimed)
+    assert (claim.iteration, claim.source) == (2, "wrapped")
+    session.call(a="two")
+    session.stop()
+    assert tree.iterations() == ["+1", "-1", "+2", "-2"]
+
+
+def test_an_agent_after_its_turn_is_no_person(tree: Tree, session: HookedSession) -> None:
+    """Until the session ends, a command below the agent's process is the agent's."""
+    session.work(a="one")
+    with Workspace.open(tree.root) as workspace:
+        claim, sprint_id = CompleteGoal("done"), workspace.choose(None)
+        with pytest.raises(RefusedError, match="turn of this agent has ended"):
+            workspace.handle(claim, sprint_id=sprint_id, actor="operator")
+        session.end()
+        workspace.handle(claim, sprint_id=sprint_id, actor="operator")
+    assert [x.source for x in tree.events(f.GoalCompleted)] == ["person"]
 
 
 def test_a_change_without_a_call_is_an_iteration(
