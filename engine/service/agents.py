@@ -45,8 +45,7 @@ def is_agents(service: Service, envelope: Envelope) -> bool:
     if envelope.get("actor", "").startswith("agent:") or os.environ.get(WITHIN):
         return True
     known = all_at_work(service.location, with_idle=True)
-    others = [(work.process, work.starter) for work in known]
-    agents = {one.pid for pair in others for one in pair if one is not None}
+    agents = {one.pid for x in known for one in (x.process, x.starter) if one is not None}
     return bool(agents) and any(pid in agents for pid, _ in ancestors())
 
 

@@ -100,8 +100,8 @@ AFTERWARDS = (("rollback", "best", "--files", "--yes"), *QUESTIONS[:3], ("undo",
 SECTIONS = ("plan", "quality", "iterations", "compare", "decisions", "queue", "learnings")
 """The sections of the page without times, sessions and events."""
 VARYING = (
-    (r"20\d\d-\d\d-\d\d.\d\d:\d\d:\d\d(\.\d+Z)?|\b\d\d:\d\d:\d\d", "TIME"),
-    (r"[-+]?\b[\d.]+ (ms|s)\b", "DURATION"),
+    (r"20\d\d-\d\d-\d\d.\d\d:\d\d:\d\d(\.\d+)?Z?|\b\d\d:\d\d:\d\d", "TIME"),
+    (r"[-+]?\b(\d+ min )?[\d.]+ (ms|s|min)\b", "DURATION"),
     (rf"\b[0-9a-f]{{40}}\b|\b[0-9a-f]{{12}}\b|(claude-)?{SESSION}", "ID"),
     (r"position \d+", "POSITION"),
     (r" +", " "),

@@ -144,11 +144,10 @@ def _mark(location: Location, heard: HookHeard, now: str, *, is_within: bool) ->
             is_open = at_work.is_in_turn(location, stream)
             at_work.end(at_work.file_of(location, stream))
             return is_open
-        case events.PromptGiven(form=events.TASK_NOTIFICATION):
-            if at_work.is_in_turn(location, stream):
-                return False
         case events.PromptGiven():
-            pass
+            is_notice = event.form == events.TASK_NOTIFICATION
+            if is_notice and at_work.is_in_turn(location, stream):
+                return False
         case events.ToolCalled():
             if (is_first := at_work.take_up(location, stream)) is not None:
                 return is_first
