@@ -101,7 +101,7 @@ SECTIONS = ("plan", "quality", "iterations", "compare", "decisions", "queue", "l
 """The sections of the page without times, sessions and events."""
 VARYING = (
     (r"20\d\d-\d\d-\d\d.\d\d:\d\d:\d\d(\.\d+)?Z?|\b\d\d:\d\d:\d\d", "TIME"),
-    (r"[-+]?\b(\d+ min )?[\d.]+ (ms|s|min)\b", "DURATION"),
+    (r"[-+]?\b([\d.]+ (ms|s)|\d+m \d\ds)\b", "DURATION"),
     (rf"\b[0-9a-f]{{40}}\b|\b[0-9a-f]{{12}}\b|(claude-)?{SESSION}", "ID"),
     (r"position \d+", "POSITION"),
     (r" +", " "),
