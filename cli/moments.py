@@ -70,8 +70,7 @@ def moment(
 
 def is_day(text: str) -> bool:
     """Return whether the text is a date without a time."""
-    said = " ".join(text.casefold().split())
-    day, rest = _day(said, date(2000, 1, 1))
+    day, rest = _day(" ".join(text.casefold().split()), date(2000, 1, 1))
     return day is not None and not rest
 
 

@@ -80,8 +80,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
         if lower in words and (meant := next(filter(by_lower.get, words), None)):
             return by_lower[meant]
     ends = [one for one in by_lower if one.endswith(f"/{lower}")]
-    starts = [one for one in by_lower if one.startswith(lower)]
-    for alone in (ends, starts):
+    for alone in (ends, [one for one in by_lower if one.startswith(lower)]):
         if len(alone) == 1:
             return by_lower[alone[0]]
     like = get_close_matches(lower, by_lower, n=1, cutoff=LIKE_LEAST)

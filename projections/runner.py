@@ -116,8 +116,7 @@ def happened(workspace: Workspace, sprint_id: str, *, after: int = 0) -> Iterato
         if not isinstance(event, RolledBack):
             yield Happened(recorded, event)
             continue
-        version = recorded.version
-        turned = changed[version]
+        turned = changed[recorded.version]
         yield Happened(
             recorded,
             event,

@@ -60,11 +60,10 @@ def into_output(
 def left_lines(left: Sequence[LeftPath]) -> list[str]:
     """Return a line for each path not restored; excess paths are only counted."""
     # Paths that differ come first.
-    shown = sorted(left, key=lambda one: one.differs is not True)[:SHOWN_MAX]
     lines = [
         f"{'differs' if one.differs is True else 'unchanged'}: "
         f"{one.path or 'all'}: {one.reason}"
-        for one in shown
+        for one in sorted(left, key=lambda one: one.differs is not True)[:SHOWN_MAX]
     ]
     more = len(left) - SHOWN_MAX
     return [*lines, f"unchanged: {more} more"] if more > 0 else lines

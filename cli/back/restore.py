@@ -100,8 +100,7 @@ def _tell(
     run: Recording, held: HeldSnapshot, files: ChangedFiles, where: str, wanted: Agreement
 ) -> None:
     sprint = run.workspace.sprint(run.sprint_id)
-    done = not wanted.dry_run
-    answer = views.would_go_back("extract", sprint, files=files, done=done)
+    answer = views.would_go_back("extract", sprint, files=files, done=not wanted.dry_run)
     if wanted.dry_run:
         show(run, answer)
     elif run.options.as_json:

@@ -242,8 +242,7 @@ def transcript(files: tuple[Path, ...], **given: Any) -> None:
     """
     from ..intake.transcript import read_transcript, session_file
 
-    named = dict.fromkeys(session_file(file) for file in files)
-    sessions = [*map(read_transcript, named)]
+    sessions = [*map(read_transcript, dict.fromkeys(session_file(file) for file in files))]
     with context.open_workspace() as workspace:
         take_sessions(workspace, sessions, Options(given))
 

@@ -139,9 +139,8 @@ class Import(Recording):
             create = self.options.masked_command(
                 plans.CreateSprint(plan, max_iterations=limit)
             )
-            at = facts[0].at
             created = self.record_fact(
-                sprint.id, create, fact="created", at=at, is_observed=False
+                sprint.id, create, fact="created", at=facts[0].at, is_observed=False
             )
             recorded += new_events(created)
         number: int | None = None
@@ -234,8 +233,7 @@ def _take_session(run: Import, known: KnownSessions, session: TranscriptRead) ->
         number, recorded = number_of(began), new_events(began)
     ends = partial(known.ends, replace(ran, iteration=number), summary)
     fact = f"{session.key}:{session.sha256}"
-    ended = run.record_fact(sprint_id, ends, fact=fact, at=session.ended_at)
-    recorded += new_events(ended)
+    recorded += new_events(run.record_fact(sprint_id, ends, fact=fact, at=session.ended_at))
     found = {"line": session.activity.lines, "tool call": session.activity.tool_calls}
     if session.subagents:
         found["subagent"] = session.subagents

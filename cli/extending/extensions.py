@@ -88,8 +88,7 @@ def check(name: str | None, kind: str | None, as_json: bool) -> None:
 
     Example: sprintlog extensions check acme-deployments
     """
-    known = found.installed(kind)
-    wanted = [one for one in known if name in (None, one.name)]
+    wanted = [one for one in found.installed(kind) if name in (None, one.name)]
     if name is not None and not wanted:
         found.find(kind or "event", name)
     rows = [filled(settings.ExtensionRow, one, problem=problem_of(one)) for one in wanted]

@@ -122,8 +122,7 @@ def check_event_type(
 
 
 def _is_recorded(tag: str, kind: type[msgspec.Struct], said: dict[str, Any]) -> None:
-    shape = getattr(kind, "schema_version", 1)
-    event = event_as_said(tag, said, shape=shape)
+    event = event_as_said(tag, said, shape=getattr(kind, "schema_version", 1))
     with workspace() as made:
         before = made.sprint(SPRINT).document
         command = RecordExtensionEvent(event)
@@ -254,8 +253,7 @@ def _play(log: Workspace, events: Sequence[tuple[str, Data]]) -> None:
 
     def say() -> None:
         for tag, data in events:
-            event = event_as_said(tag, data)
-            log.handle_with(SPRINT, RecordExtensionEvent(event))
+            log.handle_with(SPRINT, RecordExtensionEvent(event_as_said(tag, data)))
 
     log.handle(StartSprint(), sprint_id=SPRINT)
     log.handle(StartPhase("one"), sprint_id=SPRINT)

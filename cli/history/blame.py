@@ -128,5 +128,4 @@ def _row(line: Line) -> tuple[str, ...]:
     if origin is not None:
         word = "of" if kind == RolledBack.type else "voided, now"
         kind = f"{kind} ({word} {origin.version})"
-    at = times.when(event.at)
-    return (str(event.version), at, event.actor, kind, f"│ {line.text}")
+    return (str(event.version), times.when(event.at), event.actor, kind, f"│ {line.text}")

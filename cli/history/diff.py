@@ -106,5 +106,4 @@ def _files_of(sprint: Sprint, old: str | None, new: str | None) -> tuple[str, st
 
 def _toned(line: str) -> Ready:
     """Return a line of a unified diff, coloured according to the kind of change."""
-    tones = {"+": GOOD, "-": BAD, "@": QUIET}
-    return Ready(coloured(visible(line), tones.get(line[:1])))
+    return Ready(coloured(visible(line), {"+": GOOD, "-": BAD, "@": QUIET}.get(line[:1])))

@@ -131,8 +131,7 @@ def served_by() -> "WebHost":
         run = Recording("rollback", Options({**given, "as_json": True}), workspace)
         form = wanted.given
         of_plan, reason = form.get("files") != "yes", form.get("reason")
-        to = form["to"]
-        return run, step_back(run, to, (), reason, of_plan=of_plan, of_files=False)
+        return run, step_back(run, form["to"], (), reason, of_plan=of_plan, of_files=False)
 
     def plan(workspace: Workspace, wanted: WantedAction) -> list[str]:
         answer, turn = planned(*step(workspace, wanted))

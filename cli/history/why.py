@@ -105,8 +105,7 @@ def _lines(found: WhyAnswer) -> Iterator[str]:
         either = ", or written outside of it" if outside else ""
         yield from _text("iteration", f"{several}{names}{back}{either}{_when(found)}")
     if (commit := found.committed) is not None:
-        said = f"{commit.id[:12]} by {commit.author}: {commit.subject}"
-        yield from _text("commit", said)
+        yield from _text("commit", f"{commit.id[:12]} by {commit.author}: {commit.subject}")
     if found.summary and not found.is_between:
         yield from _text("summary", found.summary)
     if found.phase:

@@ -135,8 +135,7 @@ class _Reading:
         began, self._open = self._open[0], None
         took = parse_time(at) - parse_time(began)
         duration = max(0, round(took.total_seconds() * 1000))
-        outcome = COMPLETED if success else FAILED
-        self.loop.ended(key, at, outcome, duration_ms=duration)
+        self.loop.ended(key, at, COMPLETED if success else FAILED, duration_ms=duration)
 
     def _of_events(self, line: Data, at: str, key: str) -> None:
         topic = _text(line, "topic")

@@ -105,8 +105,7 @@ class _Said:
         """Return the value of a Boolean key, or None if the key is missing."""
         value = self.text(name)
         if value not in (None, "true", "false"):
-            problem = "must be true or false"
-            raise InvalidInputError(problem, file=self._file, field=name)
+            raise InvalidInputError("must be true or false", file=self._file, field=name)
         return None if value is None else value == "true"
 
 
@@ -118,5 +117,4 @@ def _add_facts(
     for one in range(1, number + 1):
         loop.began(f"{started}:{one}:began", started if one == 1 else written, one)
     if said.flag("active") is False:
-        over = f"{started}:over:{number}"
-        loop.completed(over, written, "the loop is no longer active")
+        loop.completed(f"{started}:over:{number}", written, "the loop is no longer active")

@@ -258,8 +258,7 @@ class _Files:
         once: dict[object, Problem] = {}
         for one in (*self._problems, *problems):
             # A structural problem may be found again when references are resolved.
-            key = (one.code, one.file, one.path, one.near)
-            once.setdefault(key, self._with_line(one))
+            once.setdefault((one.code, one.file, one.path, one.near), self._with_line(one))
         return sorted(once.values(), key=lambda one: (self._order[one.file], one.line or 0))
 
     def _take_workflow(self, file: Path) -> Definition | None:

@@ -124,8 +124,7 @@ def read_text(name: str) -> str:
 def within(bytes_max: int, content: bytes, *, file: str) -> bytes:
     """Return a file's bytes; raise `InvalidInputError` if there are too many."""
     if len(content) > bytes_max:
-        problem = f"is longer than {bytes_max // 2**20} MiB"
-        raise InvalidInputError(problem, file=file)
+        raise InvalidInputError(f"is longer than {bytes_max // 2**20} MiB", file=file)
     return content
 
 

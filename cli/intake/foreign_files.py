@@ -228,8 +228,7 @@ def checkboxes(text: str) -> Iterator[Checkbox]:
         elif found := _BOX.match(line):
             above = tuple(headings[at] for at in sorted(headings))
             depth = len(found[1].expandtabs(4))
-            is_done = found[2] != " "
-            yield Checkbox(number, above, depth, is_done, found[3].strip())
+            yield Checkbox(number, above, depth, found[2] != " ", found[3].strip())
 
 
 def _outside_code(text: str) -> Iterator[tuple[int, str]]:

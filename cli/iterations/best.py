@@ -79,7 +79,6 @@ def show_records(reading: ReadOptions) -> None:
     Example: sprintlog show best --at iter:3
     """
     with open_workspace() as workspace:
-        sprint = reading.sprint(workspace)
-        judged = evaluate(workspace.log, sprint)
+        judged = evaluate(workspace.log, reading.sprint(workspace))
         data = tracker_data(judged)
         print_rendered(data, lambda: tracker_yaml(judged), as_json=reading.as_json)

@@ -202,8 +202,7 @@ def baseline(
 def _record_failure(run: Recording, command: measurement.FailMeasurement) -> None:
     """Record that a measurement failed; the caller raises the error."""
     try:
-        outcome = run.following().handle_with(command, sprint_id=run.sprint_id)
-        for event in outcome.events:
+        for event in run.following().handle_with(command, sprint_id=run.sprint_id).events:
             what = described(event)
             warn(f"recorded: {what}; `sprintlog iteration decide` then asks a person")
     finally:
@@ -216,9 +215,8 @@ def _changed(run: Recording, capturing: options.Capturing) -> MeasurementChanged
         # Saving the files would change the version.
         return None
     known: Envelope = {**run.envelope(), "key": None, "key_digest": None}
-    commands = (*capturing.runs, *capturing.builds)
     changed = instruments.save_instruments(
-        run.workspace, run.sprint_id, commands, envelope=known
+        run.workspace, run.sprint_id, (*capturing.runs, *capturing.builds), envelope=known
     )
     if changed is not None:
         warn(f"the tests or the measure changed: {changed.words}")

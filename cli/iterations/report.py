@@ -255,8 +255,7 @@ def _write(
     workspace: Workspace, sprint_id: str | None, number: int | None, *, as_json: bool
 ) -> None:
     chosen = workspace.choose(sprint_id)
-    numbers = None if number is None else [number]
-    written = write_files(workspace, chosen, numbers)
+    written = write_files(workspace, chosen, None if number is None else [number])
     if not written and number in (None, BASELINE_NUMBER):
         raise NotFoundError(
             f"there is nothing to report: no iteration of sprint {chosen} was measured",

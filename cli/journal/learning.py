@@ -80,10 +80,9 @@ def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) 
 
     Example: sprintlog journal learning list --type error-workaround
     """
-    document = document_at(at)
     found = [
         learning
-        for learning in document.learnings
+        for learning in document_at(at).learnings
         if (with_retired or learning.still_valid) and type_ in (None, learning.type)
     ]
     print_parts(

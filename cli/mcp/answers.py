@@ -107,8 +107,7 @@ def history(workspace: Workspace, given: AskHistory, caller: Caller) -> str:
     found = _asked(workspace, command, {"sprint": name, **wanted})
     head = {key: _event(value) for key, value in found.items() if key != parts}
     page = AnswerPage(head, parts, [_event(one) for one in found.get(parts, ())])
-    question = [given.question, name, known, given.limit]
-    return fitted(page, question, given.cursor)
+    return fitted(page, [given.question, name, known, given.limit], given.cursor)
 
 
 def _log(workspace: Workspace, given: AskHistory, name: str) -> str:

@@ -168,10 +168,9 @@ def _shortened(value: Any, chars: int, members: int, depth: int = _DEPTH_MAX) ->
             return "…"
         more = len(value) - members
         if isinstance(value, dict):
-            kept = [*value.items()][:members]
             said = {
                 plain(str(name)[:chars]): _shortened(one, chars, members, depth - 1)
-                for name, one in kept
+                for name, one in [*value.items()][:members]
             }
             return said | {"…": f"{more} more"} if more > 0 else said
         found = [_shortened(one, chars, members, depth - 1) for one in value[:members]]

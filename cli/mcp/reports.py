@@ -87,8 +87,7 @@ def learn(workspace: Workspace, given: arguments.Learn, caller: Caller) -> str:
 
 def _pattern(call: "_Call", given: arguments.Learn) -> str:
     def known() -> str | None:
-        there = call.workspace.document().patterns
-        return _id_of(there, "description", given.text)
+        return _id_of(call.workspace.document().patterns, "description", given.text)
 
     if known() is None:
         pattern = Pattern(

@@ -53,8 +53,7 @@ def serve(served: ServedLog) -> None:
 async def _serve(served: ServedLog) -> None:
     server = make_server(served)
     async with stdio_server() as (incoming, outgoing):
-        options = server.create_initialization_options()
-        await server.run(incoming, outgoing, options)
+        await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 class _Answering:

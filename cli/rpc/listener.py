@@ -94,8 +94,7 @@ class Listener:
             return
         # Clients of a socket must not reach anything besides the log.
         asking = Asking(self._host, self._actor, self._sprint, has_processes=False)
-        forget = self._connections.discard
-        connection = _Connection(connected, self._worker, asking, forget)
+        connection = _Connection(connected, self._worker, asking, self._connections.discard)
         self._connections.add(connection)
         connection.start()
 

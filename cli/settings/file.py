@@ -213,8 +213,7 @@ def read_settings(held: int, path: Path, *, in_project: bool) -> SettingsFile | 
     """Read and close an open settings file; return None if it has no sprintlog settings."""
     most = PROJECT_BYTES_MAX if in_project else BYTES_MAX
     try:
-        status = os.fstat(held)
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(os.fstat(held).st_mode):
             if in_project:
                 return None
             raise InvalidInputError("is not a file", file=str(path))

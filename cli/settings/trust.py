@@ -38,8 +38,7 @@ def is_trusted(folder: Path, digest: str) -> bool:
 
 def trust(folder: Path, digest: str) -> Path:
     """Replace a repository's digests on the list with a new one; return the list's path."""
-    line = f"{digest} {tree_of(folder)}"
-    return _write([*_without(folder), line])
+    return _write([*_without(folder), f"{digest} {tree_of(folder)}"])
 
 
 def forget(folder: Path) -> int:

@@ -276,9 +276,8 @@ def command(
     with open_workspace() as workspace:
         name = None if sprint_id is None else workspace.choose(sprint_id)
         if address:
-            kind = OTLP if otlp_endpoint else WEBHOOK
             send(
-                *(workspace, kind, address),
+                *(workspace, OTLP if otlp_endpoint else WEBHOOK, address),
                 name=name,
                 with_content=with_content,
                 as_json=as_json,

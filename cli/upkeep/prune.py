@@ -103,8 +103,7 @@ def command(
         reports.remove_reports(workspace, old)
         freed += sum(copies.values()) + old.bytes
         removed = snapshots.pruned(outcome)
-        events = [*map(reference, outcome.events)]
-        answered = Pruned(removed, freed, events, len(old.names))
+        answered = Pruned(removed, freed, [*map(reference, outcome.events)], len(old.names))
         both = _both(len(removed), len(old.names))
         said = f"{both} removed, {in_units(freed)} freed"
         print_answer(answered, [said], as_json=run.options.as_json)
@@ -126,16 +125,14 @@ def _show(
     lines = [f"would remove snapshot {name[:12]}" for name in gone]
     lines += [f"would remove {n}, {in_units(size)}" for n, size in copies.items()]
     lines.append(f"would remove {_both(len(gone), len(old.names))}; nothing is changed")
-    answer = Pruning(gone, [*copies], old.names)
-    print_answer(answer, lines, as_json=run.options.as_json)
+    print_answer(Pruning(gone, [*copies], old.names), lines, as_json=run.options.as_json)
 
 
 def prune_sessions(
     workspace: Workspace, options: Options, *, age: timedelta, dry_run: bool
 ) -> None:
     """Erase the texts in sessions that are older than `age`."""
-    before = parse(workspace.now()) - age
-    found = [*known.old_sessions(workspace.log, to_text(before))]
+    found = [*known.old_sessions(workspace.log, to_text(parse(workspace.now()) - age))]
     names = [one.name for one in found]
     payloads = sum(one.payloads for one in found)
     size = sum(one.bytes for one in found)
@@ -147,8 +144,7 @@ def prune_sessions(
             for one in found
         ]
         lines.append(f"would erase {what}; nothing is changed")
-        answer = SessionsPruning(names, payloads, size)
-        print_answer(answer, lines, as_json=options.as_json)
+        print_answer(SessionsPruning(names, payloads, size), lines, as_json=options.as_json)
         return
     file = workspace.location.database
     long = _size(file)

@@ -81,8 +81,7 @@ def command(
         selector = replace(selector, text=_from_stdin())
     with open_workspace() as workspace:
         if session is not None:
-            stream = choose_session(workspace.log, session)
-            selector = replace(selector, stream=stream)
+            selector = replace(selector, stream=choose_session(workspace.log, session))
         redaction.settle(workspace)
         found = chosen(workspace, selector)
         if found.needle is not None and found.needle.is_in(

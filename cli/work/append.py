@@ -70,8 +70,7 @@ def command(
                 sys.exit(1)
             return
         given_data = load(data.encode(errors="surrogateescape"), field="--data")
-        line = {"type": tag, "data": given_data, **defaults}
-        outcome = _append(workspace, line, options)
+        outcome = _append(workspace, {"type": tag, "data": given_data, **defaults}, options)
         record.answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
@@ -121,8 +120,7 @@ def _append(
     """Record an event; the line's values override the options."""
     chosen = _merged(options, line)
     run = record.Recording("append", chosen, workspace)
-    envelope = run.envelope()
-    outcome = handle_event(workspace, line, sprint_id=chosen.sprint_id, **envelope)
+    outcome = handle_event(workspace, line, sprint_id=chosen.sprint_id, **run.envelope())
     record.diagnose_outcome("append", outcome)
     return outcome
 

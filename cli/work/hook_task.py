@@ -51,8 +51,7 @@ def command(status: str, hook_id: str, iteration: int | None, **given: Any) -> N
     for name, value in options.items():
         if value and status not in TAKEN[name]:
             raise click.UsageError(f"--{name} requires {' or '.join(TAKEN[name])}")
-    said = _command(status, hook_id, iteration, options)
-    record(f"hook-task {status}", given, said)
+    record(f"hook-task {status}", given, _command(status, hook_id, iteration, options))
 
 
 def _command(

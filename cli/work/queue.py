@@ -57,8 +57,7 @@ def _asked(
         return asked
     from ..intake.queue import read_context
 
-    found = read_context(context, field="--context")
-    return msgspec.structs.replace(asked, context=found)
+    return msgspec.structs.replace(asked, context=read_context(context, field="--context"))
 
 
 def name_request(

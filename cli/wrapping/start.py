@@ -197,8 +197,7 @@ class Recorder:
                 if os.isatty(2):
                     with suppress(OSError):
                         os.write(2, _SAVING)
-                left = BEFORE_SECONDS - LONG_SECONDS
-                wait_for(self._kept, selectors.EVENT_READ, left)
+                wait_for(self._kept, selectors.EVENT_READ, BEFORE_SECONDS - LONG_SECONDS)
             os.close(self._kept)
             self._kept, self._began = None, time.monotonic()
 

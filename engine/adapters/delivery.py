@@ -170,8 +170,7 @@ def key_of(secret: str) -> bytes:
 
 def signed(key: bytes, body: bytes, *, id_: str, at: int) -> dict[str, str]:
     """Return the Standard Webhooks headers for a body; `at` is in seconds."""
-    text = f"{id_}.{at}.".encode() + body
-    signature = b64encode(digest(key, text, sha256)).decode()
+    signature = b64encode(digest(key, f"{id_}.{at}.".encode() + body, sha256)).decode()
     return {
         "webhook-id": id_,
         "webhook-timestamp": str(at),

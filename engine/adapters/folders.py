@@ -119,8 +119,7 @@ def is_sound(path: str) -> bool:
     rooted = f"/{path}/"
     if rooted.isascii() and not ("/." in rooted or "//" in rooted or "~" in rooted):
         return True
-    parts = path.split("/")
-    return not any(part in ("", ".", "..") or is_gits_own(part) for part in parts)
+    return not any(part in ("", ".", "..") or is_gits_own(part) for part in path.split("/"))
 
 
 def may_take_files(path: str) -> bool:

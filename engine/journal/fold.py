@@ -60,8 +60,7 @@ def _recorded(journal: Journal, event: f.EntryRecorded) -> None:
     entry = event.entry
     journal.attempts[entry.prd_id] = journal.attempts.get(entry.prd_id, 0) + 1
     reached = iteration_reached(entry.id, entry.prd_id, entry.iteration)
-    before = journal.iterations.get(entry.prd_id, 0)
-    journal.iterations[entry.prd_id] = max(before, reached)
+    journal.iterations[entry.prd_id] = max(journal.iterations.get(entry.prd_id, 0), reached)
     # If another tool used an id twice, the id refers to the first entry.
     if entry.id in journal.entries:
         return

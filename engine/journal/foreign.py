@@ -170,10 +170,9 @@ def check_no_stranger(content: bytes, place: str) -> None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         found = "no JSON"
     if found is None:
-        hint = f"run `sprintlog import journal {place}`, then repeat the command"
         raise RefusedError(
             f"{place} already exists and is a journal of another tool",
-            hint=hint,
+            hint=f"run `sprintlog import journal {place}`, then repeat the command",
             file=place,
         )
     raise RefusedError(f"{place} already exists: {found}", hint=ELSEWHERE, file=place)
@@ -327,8 +326,7 @@ def _counted_less(
     where: str, theirs: parts.Learning, ours: parts.Learning
 ) -> Iterator[str]:
     if theirs.times_referenced < ours.times_referenced:
-        counted = ours.times_referenced
-        yield f"{where}.times_referenced: {counted} were counted"
+        yield f"{where}.times_referenced: {ours.times_referenced} were counted"
     if theirs.still_valid and not ours.still_valid:
         yield f"{where}.still_valid: it was retired and stays so"
 

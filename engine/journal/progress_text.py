@@ -218,8 +218,7 @@ def _status(said: str) -> str:
 
 def _paths(said: str) -> Iterator[str]:
     """Yield the file paths in a list, without the comments in parentheses."""
-    without = re.sub(r"\([^()]*\)", "", said)
-    for part in without.split(","):
+    for part in re.sub(r"\([^()]*\)", "", said).split(","):
         path = part.strip().rstrip(".").strip("`").strip()
         if _PATH.fullmatch(path) and ("." in path or "/" in path):
             yield path

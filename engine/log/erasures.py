@@ -57,11 +57,9 @@ class Erasures:
     ) -> bool:
         """Return whether the log records that the event was erased, with this remainder."""
         if remainder is not None:
-            known = self._remainders.get((stream, version))
-            return known == digest_of(remainder)
-        spans = self._spans.get(stream, ())
+            return self._remainders.get((stream, version)) == digest_of(remainder)
         return (stream, version) not in self._remainders and any(
-            span.holds(stream, version, type_) for span in spans
+            span.holds(stream, version, type_) for span in self._spans.get(stream, ())
         )
 
 

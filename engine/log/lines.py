@@ -145,8 +145,7 @@ def _read_event(raw: bytes, number: int, file: str) -> RecordedEvent:
             f"is longer than {LINE_BYTES_MAX} bytes", file=file, line=number
         )
     try:
-        told = _line_of(raw)
-        event = _event_of(told)
+        event = _event_of(_line_of(raw))
         again = line(event)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         problem = " ".join(str(error).split())

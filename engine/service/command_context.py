@@ -147,8 +147,7 @@ def _judged(service: port.Service, sprint: Sprint, command: Any) -> Any:
         case "retract-measurement":
             return replace(command, retracted=judged.retraction(number, command.reason))
         case "accept-instruments":
-            accepted = judged.acceptance(number, command.reason)
-            return replace(command, accepted=accepted)
+            return replace(command, accepted=judged.acceptance(number, command.reason))
         case "replace-baseline":
             return replace(command, metrics=judged.one(number).metrics)
         case "prune-snapshots":

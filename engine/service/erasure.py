@@ -35,8 +35,7 @@ def erase(
     found = [measured(log, span) for span in spans]
     payloads, size = sum(count for count, _ in found), sum(size for _, size in found)
     event = PayloadErased(reason, tuple(spans), payloads=payloads, bytes=size)
-    said = new_event(event, at=at, actor=actor)
-    return log.erase(spans, stream=STREAM, said=said)
+    return log.erase(spans, stream=STREAM, said=new_event(event, at=at, actor=actor))
 
 
 def remainder(event: RecordedEvent) -> bytes:

@@ -160,8 +160,7 @@ def select(
     log: Log, stream: str | None, wanted: EventFilter, *, reverse: bool = False
 ) -> Iterator[RecordedEvent]:
     """Yield the matching events of a stream or of the whole log, oldest or newest first."""
-    found = _read(log, stream, wanted.range, reverse=reverse)
-    return filter(wanted.fits, found)
+    return filter(wanted.fits, _read(log, stream, wanted.range, reverse=reverse))
 
 
 def _read(

@@ -59,8 +59,7 @@ class KnownSessions:
         self, session: AgentRan, named: str | None, *, actor: str, at: str | None
     ) -> str:
         """Return the sprint that contains a session, the named sprint, or a new sprint."""
-        sprints = self.workspace.sprints()
-        known = [one for one in sprints if self.before(one, session)]
+        known = [one for one in self.workspace.sprints() if self.before(one, session)]
         if known:
             return named if named in known else known[0]
         when = at or self.workspace.now()
@@ -96,8 +95,7 @@ def recover(
         before = session_runs.runs_of(session, workspace.repository.events(one, AgentRan))
         if any(map(session_runs.is_stated, before)):
             return Recovered(True, one)
-    events = workspace.log.read_stream(stream)
-    first = next(iter(events), None)
+    first = next(iter(workspace.log.read_stream(stream)), None)
     linked = first and _linked(workspace, first)
     if not linked:
         return Recovered(False)

@@ -99,5 +99,4 @@ def _was_at_work(service: Service, sprint: Sprint) -> bool:
 
 def _time_of_head(service: Service, sprint: Sprint) -> str:
     stream, version = sprint_stream(sprint.id), sprint.version
-    events = service.log.read_stream(stream, after=version - 1, until=version)
-    return next(iter(events)).at
+    return next(iter(service.log.read_stream(stream, after=version - 1, until=version))).at

@@ -44,8 +44,7 @@ def _holders(
         if plan.place is None or plan.place.path != place.path:
             continue
         if tree.has(sprint.knowledge.own_tree) if is_here else plan.place == place:
-            at = str(plan.completed_at or "")
-            yield _Holder(plan.status != COMPLETED, at, sprint.id)
+            yield _Holder(plan.status != COMPLETED, str(plan.completed_at or ""), sprint.id)
 
 
 def check_loop(service: Service, sprint: Sprint, loop_id: str) -> None:

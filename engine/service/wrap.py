@@ -177,8 +177,7 @@ def with_learnings_kept(
     # Imported here: few agents report learnings.
     from .learnings import keep_learnings
 
-    said = keep_learnings(workspace, sprint_id, ended.said, **envelope)
-    return replace(ended, said=said)
+    return replace(ended, said=keep_learnings(workspace, sprint_id, ended.said, **envelope))
 
 
 def ended(
@@ -320,8 +319,7 @@ def _read(text: str, *, is_agent: bool) -> Verdict:
 
 def _is_agent(wrapped: Wrapped) -> bool:
     """Return whether the program is an agent, according to its output or its name."""
-    program = wrapped.command.partition(" ")[0]
-    return wrapped.activity.agent is not None or is_agent(program)
+    return wrapped.activity.agent is not None or is_agent(wrapped.command.partition(" ")[0])
 
 
 def _ran(wrapped: Wrapped, verdict: Verdict, number: int | None) -> AgentRan:

@@ -150,8 +150,7 @@ def _permissions(here: Here) -> Check:
         return Check("permissions", OK, "no other user can read or write the log")
     modes = _some([f"{file.path} is {file.mode:04o}" for file in open_files])
     found = f"other users can read or write the log: {modes}"
-    hint = f"`chmod -R go= {quoted(here.folder)}`"
-    return Check("permissions", WARNING, found, hint)
+    return Check("permissions", WARNING, found, f"`chmod -R go= {quoted(here.folder)}`")
 
 
 def _owner(here: Here) -> Check:

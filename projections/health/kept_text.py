@@ -120,5 +120,4 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
 
 def entry_of(name: str) -> places.KeptText | None:
     """Return the registry entry for a file below the log's folder, or None."""
-    found = (entry for entry in KEPT_TEXT if places.matches(name, entry.files))
-    return next(found, None)
+    return next((entry for entry in KEPT_TEXT if places.matches(name, entry.files)), None)

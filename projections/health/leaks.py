@@ -40,8 +40,7 @@ class _Rules(msgspec.Struct):
 @cache
 def public_rules() -> tuple[PublicRule, ...]:
     """Return all public rules."""
-    content = own_text(__name__, FILE)
-    return tuple(msgspec.convert(tomllib.loads(content), _Rules).form)
+    return tuple(msgspec.convert(tomllib.loads(own_text(__name__, FILE)), _Rules).form)
 
 
 @cache

@@ -66,8 +66,7 @@ class WrittenHead(msgspec.Struct, frozen=True):
 
 def tree_of(log: EventStore, size: int) -> MerkleTree:
     """Return the Merkle tree over the first `size` events of a log."""
-    pages = log.pages(until=size)
-    return MerkleTree(bytes(row[_HASH]) for page in pages for row in page)
+    return MerkleTree(bytes(row[_HASH]) for page in log.pages(until=size) for row in page)
 
 
 def head_of(workspace: Workspace) -> WrittenHead:

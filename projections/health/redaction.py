@@ -132,8 +132,7 @@ def _carried_out(workspace: Workspace, note: Note, place: Path) -> RedactionDone
         forget_readings(workspace.log, stream)
     remove_copies(workspace, {name: 0 for name, _ in COPIES})
     needle = places.Needle(*note.texts) if note.texts else None
-    streams = {stream for stream, _ in note.events}
-    _rewrite_state_files(workspace, needle, streams)
+    _rewrite_state_files(workspace, needle, {stream for stream, _ in note.events})
     gone: list[PlaceOfText] = []
     left: list[UnreachedPlace] = []
     rewritten: dict[str, str] = {}
@@ -179,8 +178,7 @@ def _rewrite_state_files(
         sprints.rebuild(name)
         _over_imported(sprints, name, needle)
         sprint = workspace.sprint(name)
-        loop = files_of_loop(workspace, sprint)
-        written |= {file.refresh(sprint).path for file in loop}
+        written |= {file.refresh(sprint).path for file in files_of_loop(workspace, sprint)}
     if workspace.journal().exists and (is_found or JOURNAL in streams):
         journals.rebuild(JOURNAL)
     if needle is not None:
@@ -219,8 +217,7 @@ def _rewrite_snapshots(
         for commit in store.snapshots():
             contents = _changed(store, commit, change, known)
             if contents:
-                new = _in_place_of(workspace, store, commit, contents, note)
-                rewritten[commit] = new
+                rewritten[commit] = _in_place_of(workspace, store, commit, contents, note)
         forget(workspace, store, rewritten)
         store.drop([*rewritten])
         for cache in store.folder.glob("known-*"):

@@ -201,8 +201,7 @@ def _matches(
     for _, content in contents(workspace):
         text = content.decode("utf-8", "surrogateescape")
         found += [match[0] for match in pattern.finditer(text)]
-    lines = (line for text in found for line in _lines(text, TEXT_CHARS_MIN))
-    return [*dict.fromkeys(lines)]
+    return [*dict.fromkeys(line for text in found for line in _lines(text, TEXT_CHARS_MIN))]
 
 
 def contents(workspace: Workspace) -> Iterator[tuple[str, bytes]]:

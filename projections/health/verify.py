@@ -105,8 +105,7 @@ def verify(
 def _on_the_way(workspace: Workspace, *, quick: bool) -> OnTheWay:
     """Return the object that folds states from the events read for the chain check."""
     try:
-        sprints = {} if quick else workspace.sprints()
-        return OnTheWay(workspace.repository, sprints)
+        return OnTheWay(workspace.repository, {} if quick else workspace.sprints())
     except SprintlogError:
         # The error is reported when the sprints are read again.
         return OnTheWay(workspace.repository, {})
@@ -122,8 +121,7 @@ def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Find
         yield Finding("damage", f"snapshots/{path.relative_to(store.folder)}", what)
     for name in sprints:
         known = workspace.sprint(name).knowledge
-        held = [*known.snapshots, *known.instruments]
-        for snapshot, paths in lost_paths(store, held):
+        for snapshot, paths in lost_paths(store, [*known.snapshots, *known.instruments]):
             number = f"iteration {snapshot.iteration}, {snapshot.purpose}"
             where = f"{name} snapshot {snapshot.snapshot[:12]} ({number})"
             yield Finding("damage", where, f"lost: {paths}")
@@ -188,8 +186,7 @@ class _Counted(msgspec.Struct):
 
     def _take(self, page: list[Row]) -> None:
         """Decode a page's payloads once, except for any that are damaged or erased."""
-        left = self.on_the_way.take(page)
-        if rows := [row for row in left if row[_PAYLOAD] is not None]:
+        if rows := [row for row in self.on_the_way.take(page) if row[_PAYLOAD] is not None]:
             self._read(rows)
         if len(self.findings) < PROBLEMS_MAX:
             self.findings += [

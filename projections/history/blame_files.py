@@ -150,8 +150,7 @@ def blame_best(
     def last_change(path: Path, until: int) -> tuple[int, int]:
         """Return the last version to change the field, and the preceding one, or zeros."""
         there = reversed([version for version in versions if version <= until])
-        pairs = (x for x in pairwise(there) if not same(path, *x))
-        return next(pairs, (0, 0))
+        return next((x for x in pairwise(there) if not same(path, *x)), (0, 0))
 
     def same(path: Path, one: int, other: int) -> bool:
         return bool(token(find(known(one), path)) == token(find(known(other), path)))

@@ -36,8 +36,7 @@ def preview_journal(
 ) -> list[FieldChange]:
     """Return the changes that events would make to progress.json; record nothing."""
     journal = workspace.document()
-    new = _numbered(events, journal.version, at)
-    after = fold_document(deepcopy(journal), new)
+    after = fold_document(deepcopy(journal), _numbered(events, journal.version, at))
     return changes(journal_data(journal), journal_data(after))
 
 

@@ -135,8 +135,7 @@ class _Decided:
             past = past_of(self._workspace, self._name, after, self._rollbacks, self._known)
         deciding = Deciding(self._rollbacks, past)
         stream = sprint_stream(self._name)
-        events = self._workspace.log.read_stream(stream, after=after, until=version)
-        for recorded in events:
+        for recorded in self._workspace.log.read_stream(stream, after=after, until=version):
             deciding.take(recorded)
         _follow(now.found, deciding.followers)
         for block in now.blocks:

@@ -353,8 +353,7 @@ def commits_seen(git: UntrustedGit, *which: str) -> list[CommitAnswer]:
 
 def iteration_of(git: UntrustedGit, told: Sequence[Told], commit: str) -> int | None:
     """Return the iteration in which a commit was made, according to the log."""
-    starts = (x.at for x, event in told if isinstance(event, f.IterationStarted))
-    begun = next(starts, "")
+    begun = next((x.at for x, event in told if isinstance(event, f.IterationStarted)), "")
     for number, before, after in _heads(told):
         if not after or after == before or not _COMMIT.fullmatch(after):
             continue

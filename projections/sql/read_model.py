@@ -210,8 +210,7 @@ class _Events:
         self.sessions: dict[str, int] = {}
         """The session streams with new events, and the versions before these events."""
         self._connection = connection
-        found = connection.execute("SELECT position FROM upto").fetchone()
-        self._is_new = not found[0]
+        self._is_new = not connection.execute("SELECT position FROM upto").fetchone()[0]
         self._iterations: dict[str, int | None] = {}
 
     def take(self, events: list[RecordedEvent]) -> None:
@@ -295,7 +294,6 @@ def _blocks_of(log: Path) -> set[int]:
         descriptor, size = file.fileno(), os.fstat(file.fileno()).st_size
         page_bytes = int.from_bytes(os.pread(descriptor, 4, 8))
         for frame in range(_HEADER, size, _FRAME_HEADER + page_bytes):
-            number = int.from_bytes(os.pread(descriptor, 4, frame))
-            first = (number - 1) * page_bytes
+            first = (int.from_bytes(os.pread(descriptor, 4, frame)) - 1) * page_bytes
             blocks |= {first // BLOCK_BYTES, (first + page_bytes - 1) // BLOCK_BYTES}
     return blocks

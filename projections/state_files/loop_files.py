@@ -195,8 +195,7 @@ def state_files_of(
     # All files of an iteration require the same state.
     then = lru_cache(maxsize=1)(then_of(workspace, judged))
     files = loop_files(judged, then, wanted)
-    folder = folder_of(judged.loop_id)
-    files |= reports_of(workspace, sprint, folder, set(wanted))
+    files |= reports_of(workspace, sprint, folder_of(judged.loop_id), set(wanted))
     return [LoopFile(workspace, path, make, wanted) for path, make in files.items()]
 
 
@@ -250,8 +249,7 @@ def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[R
         for number in tracker.numbers()
         if number == last or f"{folder}/{location.REPORT.format(number)}" not in known
     ]
-    files = state_files_of(workspace, sprint, due)
-    return [file.refresh(sprint) for file in files]
+    return [file.refresh(sprint) for file in state_files_of(workspace, sprint, due)]
 
 
 def write_loop_files(

@@ -80,8 +80,7 @@ def owner(workspace: FilesService, loop_id: str) -> str | None:
         is_finished = sprint.plan.status == COMPLETED
         # The last finished sprint wrote the files; among unfinished sprints, the first one
         # continues.
-        order = -position if is_finished else position
-        return is_finished, _given(sprint) is None, order
+        return is_finished, _given(sprint) is None, -position if is_finished else position
 
     return min(found, key=rank).id
 

@@ -139,8 +139,7 @@ class ProjectedFile(StreamFile[State], ABC):
         """
         digest = self.files.digest(path, content)
         with naming(path, BEHIND), self.files.lock():
-            seen = self.files.look(path)
-            if seen.content != content:
+            if self.files.look(path).content != content:
                 return None
             self.files.digests.know(path, digest, version=state.version)
             if content == self.render(state):
@@ -241,7 +240,6 @@ class ProjectedFile(StreamFile[State], ABC):
         if not isinstance(theirs, dict):
             raise InvalidInputError("is not a mapping of fields", file=path)
         ours = self.repository.at_version(name, since) if since else None
-        base = self.repository.current(name) if ours is None else ours
-        document = self.document(base)
+        document = self.document(self.repository.current(name) if ours is None else ours)
         named = [change.field[:FIELD_CHARS_MAX] for change in changes(document, theirs)]
         return diff(document, theirs), tuple(named[:FIELDS_NAMED_MAX])

@@ -40,8 +40,7 @@ def _trajectory(data: Data) -> list[str]:
         (name.removeprefix("iteration_"), _said("quality", value), marks.get(name, ""))
         for name, value in data["quality_trajectory"].items()
     ]
-    head = ("Iteration", "Quality", "")
-    return ["", "### Quality Trajectory", "", *table(head, rows)]
+    return ["", "### Quality Trajectory", "", *table(("Iteration", "Quality", ""), rows)]
 
 
 def _details(details: Data) -> list[str]:

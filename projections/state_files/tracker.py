@@ -36,8 +36,7 @@ def tracker_data(judged: Judged) -> Data:
             return data
     data["best_iteration_tracker"] = _best(judged, now)
     if last is not None:
-        given = judged.recommendation()
-        data["recommendation"] = recommendation_data(given)
+        data["recommendation"] = recommendation_data(judged.recommendation())
         data |= _patterns(now)
     if (selected := selection_data(judged)) is not None:
         data["best_output_selection"] = selected
@@ -148,12 +147,11 @@ def selection_data(judged: Judged) -> Data | None:
             data["comparison_to_final"]["final_measured_share"] = share
     data["selection_rationale"] = list(selection.rationale)
     if (lost := selection.degradation) is not None:
-        loss = shown(lost.quality_loss * 100, LOSS_PLACES, signed=True)
         data["degradation_analysis"] = {
             "degradation_started": _name(lost.started),
             "pattern": lost.pattern,
             "iterations_after_peak": lost.iterations_after_peak,
-            "quality_loss": f"{loss}%",
+            "quality_loss": f"{shown(lost.quality_loss * 100, LOSS_PLACES, signed=True)}%",
         }
     if tracker.applied:
         applied = tracker.applied[-1]

@@ -90,8 +90,7 @@ def measured(metrics: Metrics) -> list[str]:
     # Imported here: answers about sessions must not import exact numbers.
     from sprintlog.engine.judging.metrics import named
 
-    figures = named(metrics)
-    known = {name: value for name, value in figures.items() if value is not None}
+    known = {name: value for name, value in named(metrics).items() if value is not None}
     said = []
     count, passed = known.pop("test_count", None), known.pop("tests_passed", None)
     if count is not None or passed is not None:

@@ -169,8 +169,7 @@ def _standing(sprint: Sprint, found: Status, action: Action, when: When) -> Iter
         return
     yield "stopped", _ended(found, run, when)
     yield "since", str(since)
-    started = sprint.knowledge.loops.started
-    yield HINT, f"`{run_again(started)}` continues the work"
+    yield HINT, f"`{run_again(sprint.knowledge.loops.started)}` continues the work"
 
 
 def at_iteration(sprint: Sprint, current: object) -> str:
@@ -241,8 +240,7 @@ def _doing(sprint: Sprint, action: Action, run: views.LoopRun, when: When) -> st
     if action.do not in (*STOPPED, actions.DONE) and not plan.is_at_goal:
         leaf = plan.pointed()
         if leaf is not None:
-            checks = gate_status(leaf.data) == RUNNING
-            what = "the gate of " if checks else ""
+            what = "the gate of " if gate_status(leaf.data) == RUNNING else ""
             return f"{what}{leaf.address} ({at})"
     return at
 

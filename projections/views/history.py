@@ -147,8 +147,7 @@ def step(found: replay.ReplayStep) -> StepAnswer:
 def table(name: str) -> TableAnswer:
     """Return a table and its columns."""
     found = schema.TABLES[name]
-    columns = [ColumnAnswer(*one) for one in found.columns]
-    return TableAnswer(name, found.meaning, columns)
+    return TableAnswer(name, found.meaning, [ColumnAnswer(*one) for one in found.columns])
 
 
 def _point(standing: Standing) -> ComparedPoint:

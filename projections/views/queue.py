@@ -152,15 +152,13 @@ def ruling(found: Ruling) -> RulingAnswer:
     """Return a rule's decision."""
     why = [x.reasoning for x in found.events if isinstance(x, queue.RequestDecided)]
     came = [a for x in found.events if isinstance(x, Injection) for a in addresses(x)]
-    reasoning = why[0] if why else None
-    return filled(RulingAnswer, found, reasoning=reasoning, addresses=came)
+    return filled(RulingAnswer, found, reasoning=why[0] if why else None, addresses=came)
 
 
 def _happened(
     recorded: RecordedEvent, event: Event, live: list[effective_history.VersionRange]
 ) -> RequestHistory:
-    names = _SAID.get(type(event), ())
-    said = {name: getattr(event, name) for name in names}
+    said = {name: getattr(event, name) for name in _SAID.get(type(event), ())}
     in_force = isinstance(event, queue.RequestQueued) or effective_history.is_effective(
         live, recorded.version
     )

@@ -202,8 +202,7 @@ def last_run(
     if found == RUNNING and (began := _iteration_since(workspace, sprint)):
         told = {"iteration_since": began}
     if lease is not None and lease.host == started.host and found == ELSEWHERE:
-        seconds = round(lease.seconds_left)
-        told = {"heartbeat": lease.heartbeat, "lease_seconds": seconds}
+        told = {"heartbeat": lease.heartbeat, "lease_seconds": round(lease.seconds_left)}
     if found == GONE:
         told = {"last_seen": time_of(workspace, sprint, sprint.version)}
         now = told["last_seen"]

@@ -60,8 +60,7 @@ def _tool(step: v.Data, key: str) -> out.Items:
     called = out.Called(key, tool, command, given=given)
     if state not in ("DONE", "ERROR"):
         return (called,)
-    took = _milliseconds(step)
-    return (called, out.Returned(key, state == "DONE", duration_ms=took))
+    return (called, out.Returned(key, state == "DONE", duration_ms=_milliseconds(step)))
 
 
 def _result(result: v.Data) -> out.Items:

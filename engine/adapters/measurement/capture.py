@@ -118,8 +118,7 @@ class Capture:
 
     def runs(self, *, masks: bool) -> tuple[MeasuringRun, ...]:
         """Return the records of the commands run so far."""
-        ran = self._ran[:RUNS_MAX]
-        return tuple(run_as_kept(*one, masks=masks) for one in ran)
+        return tuple(run_as_kept(*one, masks=masks) for one in self._ran[:RUNS_MAX])
 
     @property
     def culprit(self) -> Ran | None:

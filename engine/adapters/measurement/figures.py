@@ -157,8 +157,7 @@ def read_reports(
         )
         tool = None if found.tool is None else mask(found.tool)[:TOOL_CHARS_MAX]
         names = (*found.counts, *_of_coverage(found.coverage), *found.own)
-        origin = Origin(one.pattern or one.file, name, tool, names)
-        read.append(_Read(one, origin, found))
+        read.append(_Read(one, Origin(one.pattern or one.file, name, tool, names), found))
     return _together(read)
 
 

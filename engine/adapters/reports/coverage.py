@@ -137,8 +137,7 @@ class _CountedLines:
             self.root = attributes
         self._open.append(tag)
         if tag == "class":
-            name = attributes.get("filename", "")
-            self._file = self.files.setdefault(name, {})
+            self._file = self.files.setdefault(attributes.get("filename", ""), {})
         elif tag == "source":
             self.roots.append("")
         # The lines of methods are repeated in the lines of their class.

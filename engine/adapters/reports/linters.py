@@ -117,8 +117,7 @@ def _levels(run: _Run) -> Iterator[_Level]:
                 *invocation.tool_execution_notifications,
                 *invocation.tool_configuration_notifications,
             )
-            errors = sum(one.level == "error" for one in notified)
-            for _ in range(max(1, errors)):
+            for _ in range(max(1, sum(one.level == "error" for one in notified))):
                 yield "error"
 
 

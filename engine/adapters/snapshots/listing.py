@@ -92,8 +92,7 @@ def may_lead_to(patterns: Iterable[str], folder: str) -> bool:
         parts = pattern.strip("/").split("/")
         open_end = "**" in parts[:depth]
         begin = "/".join(parts[: parts.index("**")] if open_end else parts[:depth])
-        begins = _translated(begin) + "(?:/.*)?"
-        if not begin or re.fullmatch(begins, folder, re.DOTALL):
+        if not begin or re.fullmatch(_translated(begin) + "(?:/.*)?", folder, re.DOTALL):
             return True
     return False
 
@@ -267,8 +266,7 @@ class _Lister:
         return self._matches is not None and self._matches.fullmatch(path) is not None
 
     def _compare(self, prefix: str, names: list[str]) -> None:
-        folded = {name.casefold() for name in names}
-        if len(folded) == len(names):
+        if len({name.casefold() for name in names}) == len(names):
             return
         alike: dict[str, list[str]] = {}
         for name in names:

@@ -80,8 +80,7 @@ def place(
         done, sure = (plan.only_modes, known) if is_new else (plan.writes, NO_STATS)
         disk = one_file.FileSystem(descriptor, quiet.device)
         how = (leaves_damaged, done, sure, held, disk, RestoredStats(quiet))
-        placer = _Placer(descriptor, plan, blob, keep_in, *how)
-        return placer.place()
+        return _Placer(descriptor, plan, blob, keep_in, *how).place()
 
 
 def order_of_writes(plan: PlacementPlan) -> list[str]:

@@ -72,8 +72,7 @@ def plan(
     skipped: list[LeftOut] = []
     alike: set[str] = set()
     writes = {path: one for path, one in wanted.files.items() if is_meant(path)}
-    stuck = _stuck(writes, present)
-    for one, is_alike in _left_alone(wanted, present, stuck):
+    for one, is_alike in _left_alone(wanted, present, _stuck(writes, present)):
         if is_meant(one.path):
             skipped.append(one)
             alike |= {one.path} if is_alike else set()

@@ -72,8 +72,7 @@ class Remote:
 
     def push(self, commits: Collection[str]) -> int:
         """Push the snapshots that the remote lacks; return their number."""
-        there = self.held()
-        lacking = sorted({*commits} - there)
+        lacking = sorted({*commits} - self.held())
         specs = [f"{commit}:{SHARED}{commit}" for commit in lacking]
         if specs:
             self._call("push", "--quiet", "--no-verify", "--", self.url, *specs)

@@ -205,8 +205,7 @@ class Store:
 
     def replace(self, commit: str, other: str) -> None:
         """Replace a snapshot with another one; the lock must be held."""
-        again = [old for old, new in self.aliases().items() if new == commit]
-        for old in (commit, *again):
+        for old in (commit, *[old for old, new in self.aliases().items() if new == commit]):
             self.git.run("update-ref", f"{ALIASES}{old}", other)
 
     def hold(self, commits: Iterable[str]) -> None:
@@ -290,8 +289,7 @@ class Store:
 
     def gather(self) -> None:
         """Combine the packs if there are many; the lock must be held."""
-        packs = list((self.git.folder / "objects" / "pack").glob("*.pack"))
-        if len(packs) > PACKS_MAX:
+        if len(list((self.git.folder / "objects" / "pack").glob("*.pack"))) > PACKS_MAX:
             self.git.run("repack", "--geometric=2", "-d", "-q")
 
     def bytes_used(self) -> int:
@@ -344,8 +342,7 @@ def _trees(git: Git, commits: set[str]) -> dict[str, str]:
         return {}
     given = "".join(f"{name}^{{tree}}\n" for name in names)
     said = git.run("cat-file", "--batch-check=%(objectname)", given=given.encode())
-    lines = said.decode().splitlines()
-    pairs = zip(names, lines, strict=False)
+    pairs = zip(names, said.decode().splitlines(), strict=False)
     return {name: line for name, line in pairs if _ID.fullmatch(line)}
 
 

@@ -270,9 +270,8 @@ class Driver:
 
     def handle(self, decide: Decide, *, without: Collection[Skippable] = ()) -> Outcome:
         """Apply a decision function to the current sprint, and append the events."""
-        envelope = self.envelope()
         return self.workspace.handle_with(
-            self.sprint_id, decide, without=without, **envelope
+            self.sprint_id, decide, without=without, **self.envelope()
         )
 
     def record(self, result: Decide) -> Outcome:

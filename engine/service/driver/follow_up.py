@@ -96,11 +96,10 @@ class FollowUp:
             f"measure {f'iteration {number}' if number else 'before the first one'}"
         )
         rules = driver.means.measure or self._rules().measure or judging.MeasureRules()
-        root = driver.workspace.location.root
         capturer = Capturer(
             driver.workspace,
             order_of(rules, driver.sprint()),
-            folder=root,
+            folder=driver.workspace.location.root,
             environment=driver.means.environment,
             pass_on=tuple(driver.means.measure_variables),
             sprint_id=driver.sprint_id,
@@ -181,8 +180,7 @@ class FollowUp:
         if not is_over or last.because not in SELECTS_AFTER or not self._rules().selects:
             return last
         try:
-            sprint = driver.handle(decisions.SelectBest()).sprint
-            chosen = sprint.knowledge.tracker.selected
+            chosen = driver.handle(decisions.SelectBest()).sprint.knowledge.tracker.selected
             assert chosen is not None
             driver.tell(f"select iteration {chosen.number}")
             self._apply(chosen.number)

@@ -156,8 +156,7 @@ class GoalWork:
         """Run the agent for one iteration of the goal."""
         assert action.prompt is not None
         # Catch up on steps that a killed loop missed; at first, that is the baseline.
-        files = self._follow_up.files_at_start()
-        self._driver.handle(begun_with(runs.StartTurn(), files))
+        self._driver.handle(begun_with(runs.StartTurn(), self._follow_up.files_at_start()))
         self._driver.refresh()
         plan = self._driver.sprint().plan
         number = plan.turns.number

@@ -181,8 +181,7 @@ class SavedStates(Generic[State]):
         gone = slots_of(last, state_bytes=len(packed)).surplus(
             known, discarded_by=discarded_by(known, rollbacks)
         )
-        drop = {*gone, *unread} - {last}
-        self._save(stream, last, packed, since=since, drop=drop)
+        self._save(stream, last, packed, since=since, drop={*gone, *unread} - {last})
         self._unread -= {(stream, version) for version in unread}
 
     def save(self, stream: str, state: State, *, since: int) -> int:

@@ -24,8 +24,7 @@ class StreamEvents:
 
     def one(self, version: int) -> tuple[str, Event]:
         """Return the event at a version, and its time."""
-        stream = sprint_stream(self._id)
-        rows = self._log.scan(stream, after=version - 1, until=version)
+        rows = self._log.scan(sprint_stream(self._id), after=version - 1, until=version)
         for _, at, event in CODEC.events_of_rows(rows):
             return at, event
         raise NotFoundError(f"sprint {self._id} has no version {version}")

@@ -178,8 +178,7 @@ class Repository(Generic[State]):
         If there is a rollback after the state, folding restarts from a checkpoint on the
         new path.
         """
-        stream = self.kind.stream(state.id)
-        tail = list(self._log.scan(stream, after=state.version))
+        tail = list(self._log.scan(self.kind.stream(state.id), after=state.version))
         forms = [form for page in tail for _, form, *_ in page.rows]
         if RolledBack.type in forms:
             return self._brought_to(tail[-1].versions[-1], state.id, state)
@@ -282,8 +281,7 @@ class Repository(Generic[State]):
         # Imported here: only questions about the past require it.
         from .history import walk
 
-        events = CODEC.events_of_rows(rows)
-        return walk(begin, events, stretch.rollbacks, is_seen=is_seen)
+        return walk(begin, CODEC.events_of_rows(rows), stretch.rollbacks, is_seen=is_seen)
 
     def save(self, state: State) -> None:
         """Save the state if enough events follow the last saved state on its path."""

@@ -162,8 +162,7 @@ class Capturer:
             replace(one, name=mask(one.name)) if self._masks else one
             for one in measured.origins
         )
-        evidence = self._evidence()
-        found = replace(command, metrics=metrics, origins=origins, **evidence)
+        found = replace(command, metrics=metrics, origins=origins, **self._evidence())
         if not isinstance(found, measurement.CaptureBaseline) and found.runs:
             written = {report.file for report in found.reports}
             scripts = scripts_in(run.command for run in found.runs)

@@ -57,8 +57,7 @@ def bring(workspace: Service, store: Store, commit: str) -> None:
             raise
         url = workspace.setting("snapshot.remote")
         if url is not None:
-            where = shown_tree(workspace.location, taken)
-            _fetch(Remote(store, url), store, taken, where)
+            _fetch(Remote(store, url), store, taken, shown_tree(workspace.location, taken))
         elif workspace.tree.has(taken):
             raise
         else:

@@ -233,8 +233,7 @@ def compare(
     """
     found = []
     omitted = [{path for path, _ in each.left_out} for each in (one, other)]
-    is_meant = meant(paths)
-    for path in filter(is_meant, sorted(one.files.keys() | other.files.keys())):
+    for path in filter(meant(paths), sorted(one.files.keys() | other.files.keys())):
         if is_in(path, own):
             continue
         a, b = one.files.get(path), other.files.get(path)

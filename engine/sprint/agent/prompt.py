@@ -199,8 +199,7 @@ def one_line(text: str) -> str:
 
 def quoted(text: str) -> str:
     """Return the text as an indented block."""
-    lines = text.strip().split("\n")
-    return "\n".join(f"    {line}".rstrip() for line in lines).rstrip()
+    return "\n".join(f"    {line}".rstrip() for line in text.strip().split("\n")).rstrip()
 
 
 def _phase_parts(sprint: Sprint, action: Action, telling: Telling) -> dict[str, str]:

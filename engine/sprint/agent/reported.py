@@ -37,8 +37,7 @@ class ReportWork(Command, frozen=True):
         """Return the events that this command records."""
         transitions.check_exists(sprint)
         leaves.check_word("outcome", self.outcome, OUTCOMES)
-        meant = _meant(sprint, self)
-        return meant.decide(sprint, at)
+        return _meant(sprint, self).decide(sprint, at)
 
 
 class TakeSaid(Command, frozen=True):

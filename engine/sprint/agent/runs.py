@@ -243,8 +243,7 @@ def _after_turn(sprint: Sprint, command: EndTurn, at: str) -> list[Event]:
 
 
 def _by_fallback(event: Event) -> Event:
-    is_failure = isinstance(event, IterationFailed)
-    return replace(event, is_fallback=True) if is_failure else event
+    return replace(event, is_fallback=True) if isinstance(event, IterationFailed) else event
 
 
 def _went_well(sprint: Sprint, turn: Turn, at: str) -> list[Event]:

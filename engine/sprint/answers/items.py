@@ -180,10 +180,9 @@ class _Answer:
         if why := self._optional(given, "reasoning", field, _plain):
             beside["reasoning"] = _shortened(why, TEXT_CHARS_MAX)
         title = self._optional(given, "title", field, _plain)
-        priority = self._optional(given, "priority", field, _priority)
         return SaidRequest(
             _shortened(_one_line(title), TITLE_CHARS_MAX) if title else asked.title,
-            priority or asked.priority,
+            self._optional(given, "priority", field, _priority) or asked.priority,
             asked.request_type,
             description=asked.description,
             context={STEP: step, **beside},
@@ -218,9 +217,8 @@ class _Answer:
 def proposal(prompt: str, *, identity: str | None = None) -> SaidRequest:
     """Return a request for a decision about a proposed step."""
     step = {"prompt": prompt} if identity is None else {"id": identity, "prompt": prompt}
-    first = prompt.strip().partition("\n")[0]
     return SaidRequest(
-        _shortened(_one_line(first), TITLE_CHARS_MAX),
+        _shortened(_one_line(prompt.strip().partition("\n")[0]), TITLE_CHARS_MAX),
         MEDIUM,
         IMPROVEMENT,
         description=_shortened(prompt.strip(), TEXT_CHARS_MAX),

@@ -307,9 +307,8 @@ def _of_run(knowledge: Knowledge, now: str) -> _Took:
         # Later events are not part of the run.
         took = ended.spent
         cost = "0" if took.cost_usd is None else usage.plus(None, took.cost_usd)
-        unknown = took.unknown + ended.cut_short
         return {
-            COST: (cost, unknown),
+            COST: (cost, took.unknown + ended.cut_short),
             usage.TOKENS: (
                 str(usage.tokens_of(took) or 0),
                 int(usage.TOKENS in usage.lower_bounds(took)),

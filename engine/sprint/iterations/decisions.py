@@ -126,8 +126,7 @@ class ChangeRules(Command, frozen=True):
         now = sprint.knowledge.tracker.rules_at(sprint.version)
         named = {name: getattr(self, name) for name in self.__struct_fields__}
         budgets = ChangeBudgets(named.pop("budgets")).decide(sprint, at)
-        changed = rules.change_rules(now, **named)
-        return [*SetRules(changed).decide(sprint, at), *budgets]
+        return [*SetRules(rules.change_rules(now, **named)).decide(sprint, at), *budgets]
 
 
 def _sets(event: f.RulesSet) -> SetRules:

@@ -67,10 +67,9 @@ class Judged(outcomes.LoopHistory):
 
         The scores are read from the saved state if possible, not from events.
         """
-        entries = self.tracker.measured
         found = {
             entry.number: entry.hundredths
-            for entry in entries
+            for entry in self.tracker.measured
             if until is None or entry.version <= until
         }
         for number in [number for number, kept in found.items() if kept == UNKEPT]:
@@ -130,8 +129,7 @@ class Judged(outcomes.LoopHistory):
             advice = recommend.recommend_asking(
                 unmeasured, why, target=self._before_unmeasured()
             )
-            evidence = () if failure is None else (failure.version,)
-            return advice._replace(evidence=evidence)
+            return advice._replace(evidence=() if failure is None else (failure.version,))
         last, most = self.last, max_iterations(self.sprint.plan.document)
         if last is None and most is not None and loop.is_used_up(self.sprint):
             return recommend.recommend_end(loop.counted(self.sprint.knowledge), most)

@@ -71,8 +71,7 @@ class Baseline(NamedTuple):
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
         """Return the events that record this fact; empty if anything was ever measured."""
-        tracker = sprint.knowledge.tracker
-        if not tracker.lacks_baseline:
+        if not sprint.knowledge.tracker.lacks_baseline:
             return []
         return m.CaptureBaseline(self.metrics).decide(sprint, self.at or "")
 

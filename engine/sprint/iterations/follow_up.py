@@ -61,8 +61,7 @@ def is_answered(tracker: Tracker) -> bool:
     rules = tracker.rules[-1][0] if tracker.rules else 0
     accepted = tracker.accepted.version if tracker.accepted is not None else 0
     measured = newest.version if newest is not None else 0
-    known = (measured, tracker.failed_at, rules, accepted)
-    return tracker.recommended_at > max(known)
+    return tracker.recommended_at > max((measured, tracker.failed_at, rules, accepted))
 
 
 def due(sprint: Sprint) -> Due | None:
@@ -245,5 +244,4 @@ def _since(tracker: Tracker) -> int:
 
 
 def _begun_at(sprint: Sprint, number: int) -> int:
-    started = newest_first(sprint.knowledge.starts)
-    return next((at for n, at in started if n == number), 0)
+    return next((at for n, at in newest_first(sprint.knowledge.starts) if n == number), 0)

@@ -67,8 +67,7 @@ class CompleteHook(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        completed = HookTaskCompleted(0, self.hook_id)
-        return _say(sprint, COMPLETED, completed, self.iteration)
+        return _say(sprint, COMPLETED, HookTaskCompleted(0, self.hook_id), self.iteration)
 
 
 class FailHook(Command, frozen=True):

@@ -208,11 +208,10 @@ class StartWrapped(Command, frozen=True):
         """Return the events that this command records."""
         check_exists(sprint)
         number = sprint.knowledge.iteration_max + 1
-        is_beyond = self.session is None and is_used_up(sprint)
         return [
             IterationStarted(
                 number,
-                beyond_limit=is_beyond,
+                beyond_limit=self.session is None and is_used_up(sprint),
                 is_wrapped=True,
                 before=self.before,
                 session=self.session,

@@ -265,8 +265,7 @@ class EndMeasuredIteration(Command, frozen=True):
         """Return the events that this command records."""
         ending = loop.EndIteration(None, self.summary, self.ran, self.said, self.params)
         ended = ending.decide(sprint, at)
-        measured = made_from(MeasureIteration, self).decide(sprint, at)
-        return [*ended, *measured]
+        return [*ended, *made_from(MeasureIteration, self).decide(sprint, at)]
 
 
 def current_iteration(sprint: Sprint) -> int | None:

@@ -88,8 +88,7 @@ CALLS_MAX = 4_000
 
 def _parts(run: AgentRan) -> Iterator[AgentRan]:
     """Yield a run as events of limited size; all but the first contain only calls."""
-    starts = range(0, max(len(run.calls), len(run.tools), 1), CALLS_MAX)
-    for start in starts:
+    for start in range(0, max(len(run.calls), len(run.tools), 1), CALLS_MAX):
         calls = run.calls[start : start + CALLS_MAX]
         tools = run.tools[start : start + CALLS_MAX]
         yield replace(run, calls=calls, tools=tools, **_NO_FIGURES if start else {})

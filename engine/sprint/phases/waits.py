@@ -119,8 +119,7 @@ def due(policy: RetryPolicy, until: str | None, *, waited: int, at: str) -> str:
         return later(at, milliseconds=policy.limit_wait(waited))
     if not waited:
         return until
-    least = later(at, milliseconds=policy.limit_wait(waited - 1))
-    return max(until, least, key=parse)
+    return max(until, later(at, milliseconds=policy.limit_wait(waited - 1)), key=parse)
 
 
 def wait_in_force(

@@ -109,8 +109,7 @@ def set_field(document: Data, change: EditChange) -> None:
 def _compare(found: EditChanges, old: Node, new: Node, now: Node) -> None:
     key = CHILDREN[new.level] if new.level < len(CHILDREN) else ""
     moves = not same(old.data.get("status"), new.data.get("status"))
-    fields = [k for k in {**old.data, **new.data} if k != key]
-    for field in fields:
+    for field in [k for k in {**old.data, **new.data} if k != key]:
         pair = old.data.get(field, _GONE), new.data.get(field, _GONE)
         if field == "stats" and not new.address and all(isinstance(x, dict) for x in pair):
             _compare_stats(found, *pair, document_fields.mapping_of(now.data, "stats"))
@@ -159,9 +158,8 @@ def _compare_stats(found: EditChanges, old: Data, new: Data, here: Data) -> None
     for field in {**old, **new}:
         pair = old.get(field, _GONE), new.get(field, _GONE)
         path, is_derived = f"stats/{escape(field)}", field in _DERIVED_STATS
-        current = here.get(field, _GONE)
         if not same(*pair) and not _is_left(
-            found, path, current, pair, is_derived=is_derived
+            found, path, here.get(field, _GONE), pair, is_derived=is_derived
         ):
             found.fields.append(EditChange(path, "", f"stats\0{field}", pair[1]))
 

@@ -100,8 +100,7 @@ def _inject(
         coming = _coming(spot, named, command.position, command.id_prefix)
         # Agents retry, so repeating a command records nothing (SPR-042).
         last = sprint.plan.last.nodes
-        said_before = (last.of(a) == x for a, x in _said(coming, spot.into))
-        if not is_new and all(said_before):
+        if not is_new and all(last.of(a) == x for a, x in _said(coming, spot.into)):
             return []
     check_growing(sprint)
     _check_free(sprint.plan, coming, spot)

@@ -55,8 +55,7 @@ def changes(old: Data, new: Data) -> PlanChanges:
     _compare_fields(old, new, "", _OF_SPRINT, found)
     limit = _limit(new)
     if limit is not None and limit != _limit(old):
-        said = _changed("stats.max-iterations", _limit(old), limit)
-        found.differs("", said)
+        found.differs("", _changed("stats.max-iterations", _limit(old), limit))
     _compare_children(old, new, "", 0, found)
     return found
 
@@ -86,8 +85,7 @@ def _compare_children(
     order = [identity for identity in there if identity in wanted]
     now = [identity for identity in wanted if identity in there]
     if order != now:
-        said = f"the order changed: {', '.join(order)} → {', '.join(now)}"
-        found.differs(address, said)
+        found.differs(address, f"the order changed: {', '.join(order)} → {', '.join(now)}")
         return
     place: InjectionPosition | None = None
     new_ones: list[Data] = []

@@ -277,8 +277,7 @@ def find_problem(shape: type[msgspec.Struct], data: object) -> ShapeProblem | No
         for index, key in _PARTS.findall(field):
             value = value[int(index) if index else key]
         if missing := _MISSING.fullmatch(message):
-            path = f"{field}.{missing[1]}".lstrip(".")
-            return ShapeProblem(path, "is missing", None)
+            return ShapeProblem(f"{field}.{missing[1]}".lstrip("."), "is missing", None)
         if allowed := _WORDS.fullmatch(message):
             words = allowed[1].replace("|", ", ")
             message = f"{value[:40]!r} is unknown; allowed: {words}"
@@ -289,5 +288,4 @@ def find_problem(shape: type[msgspec.Struct], data: object) -> ShapeProblem | No
 def check_shape(data: object, *, level: int) -> None:
     """Raise `RefusedError` naming the first field with an invalid value."""
     if (problem := find_problem(LEVELS[level], data)) is not None:
-        message = f"{problem.field}: {problem.message}"
-        raise RefusedError(message, field=problem.field)
+        raise RefusedError(f"{problem.field}: {problem.message}", field=problem.field)

@@ -189,8 +189,7 @@ def _highest(sprint: Sprint) -> int:
     knowledge, highest = sprint.knowledge, 0
     for identity in (*knowledge.requests, *knowledge.request_ids):
         if is_allotted(identity):
-            number = identity.removeprefix(f"{ALLOTTED}-")
-            highest = max(highest, int(number[:18]))
+            highest = max(highest, int(identity.removeprefix(f"{ALLOTTED}-")[:18]))
     return highest
 
 

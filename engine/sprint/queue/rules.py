@@ -71,8 +71,7 @@ def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[R
             rulings.append(Ruling(identity, None, None, []))
             continue
         try:
-            command = _command(identity, rule)
-            events = command.decide(state, at)
+            events = _command(identity, rule).decide(state, at)
         except RefusedError as error:
             rulings.append(Ruling(identity, rule.name, rule.decision, [], error.message))
             continue

@@ -136,11 +136,11 @@ def urgent(sprint: Sprint, *, priority: str = HIGH, put_off: bool = False) -> li
     """
     priorities = words.PRIORITIES[: words.PRIORITIES.index(priority) + 1]
     queue = filter(takes_part, sprint.queue)
-    waiting = [entry for entry in queue if entry.get("priority") in priorities]
     return [
         entry["id"]
-        for entry in waiting
-        if entry["status"] == words.PENDING or (put_off and _comes_back(entry))
+        for entry in queue
+        if entry.get("priority") in priorities
+        and (entry["status"] == words.PENDING or (put_off and _comes_back(entry)))
     ]
 
 

@@ -331,8 +331,7 @@ def record_warned(knowledge: Knowledge, event: f.BudgetWarned, version: int) -> 
     # Imported here: most commands read no usage.
     from ...usage import plus
 
-    limit = plus(None, event.limit)
-    knowledge.loops.warned.append(f"{event.of} {event.budget} {limit}")
+    knowledge.loops.warned.append(f"{event.of} {event.budget} {plus(None, event.limit)}")
 
 
 def record_began(knowledge: Knowledge, event: f.RunStarted, version: int) -> None:

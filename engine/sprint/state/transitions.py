@@ -95,8 +95,7 @@ def check_sprint(sprint: Sprint, command: str) -> None:
     if status in SPRINT_FROM[command]:
         return
     allowed = [name for name, states in SPRINT_FROM.items() if status in states]
-    said = f"{command} it; allowed: {', '.join(allowed)}"
-    raise _refused(sprint, command, said, allowed)
+    raise _refused(sprint, command, f"{command} it; allowed: {', '.join(allowed)}", allowed)
 
 
 def check_running(sprint: Sprint, command: str) -> None:

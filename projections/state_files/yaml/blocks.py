@@ -132,8 +132,7 @@ class _Page:
     def add(self, text: bytes) -> None:
         """Add a piece of the text."""
         self.parts.append(text)
-        is_same = self._before.content.startswith(text, self._size)
-        if is_same and self._same == self._size:
+        if self._before.content.startswith(text, self._size) and self._same == self._size:
             self._same += len(text)
         self._size += len(text)
 

@@ -117,8 +117,7 @@ class ServerConnection:
         """Run a read-only statement, and return its rows."""
 
         def ask(raw: psycopg.Connection[Any], given: Again) -> list[Any]:
-            sent = asked.encoded(given)
-            return loaded(raw, _answer(raw, asked, sent, is_prepared=False))
+            return loaded(raw, _answer(raw, asked, asked.encoded(given), is_prepared=False))
 
         return self._insist(ask, values, None)[0]
 

@@ -75,8 +75,7 @@ def check_copy(
     Raise `UnreadableError` at the first problem.
     """
     with closing(SqliteLog(path, clock=clock, entropy=entropy, readonly=True)) as copy:
-        rows = chain.from_iterable(copy.pages())
-        for problem in check_rows(rows, after=START):
+        for problem in check_rows(chain.from_iterable(copy.pages()), after=START):
             raise UnreadableError(problem.problem, position=problem.position, hint=RESCUE)
         check(copy)
         return copy.head()

@@ -270,8 +270,7 @@ def tables_of(ask: Ask) -> list[str]:
 def rows_holding(ask: Ask, forms: Sequence[bytes], tables: Iterable[str]) -> Iterator[str]:
     """Yield each row that contains a given byte string: its table and first columns."""
     for table in tables:
-        about = ask(f'PRAGMA table_info("{table}")', ())
-        columns = [f'"{name}"' for _, name, *_ in about]
+        columns = [f'"{name}"' for _, name, *_ in ask(f'PRAGMA table_info("{table}")', ())]
         first = ", ".join(columns[:2])
         found: dict[str, None] = {}
         step = max(PARAMETERS_MAX // len(columns), 1)
