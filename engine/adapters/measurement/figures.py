@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import msgspec
 
@@ -20,7 +20,7 @@ from ...masking import mask
 from ...own_files import own_text
 from ...usage import known_sum
 from ..processes.output import Output
-from ..processes.supervised import run_kept
+from ..processes.supervised import RunOptions, run_kept
 from ..reports import parsers
 from ..reports.report import COUNT_MAX, Coverage, Found, Report, open_report
 from .formats import format_of, is_format, read_as
@@ -256,19 +256,14 @@ class _Answer(msgspec.Struct):
     unread: int
 
 
-def measure_sources(
-    paths: Sequence[Path],
-    *,
-    folder: Path,
-    environment: Mapping[str, str],
-    timeout_seconds: float,
-) -> Measured:
+def measure_sources(paths: Sequence[Path], **options: Unpack[RunOptions]) -> Measured:
     """Return the numbers of source files and code lines, and the mean complexity.
 
     The complexity is cyclomatic, averaged over functions; it is absent if there are no
     functions. Raise `NotFoundError` for a missing path, and `RefusedError` if lizard is not
     installed, fails or times out.
     """
+    folder, seconds = options["folder"], options["timeout_seconds"]
     for path in paths:
         if not (folder / path).exists():
             raise NotFoundError(f"{path}: no such file or folder", file=str(path))
@@ -276,14 +271,12 @@ def measure_sources(
     output, errors = Output(), Output()
     ended = run_kept(
         [*_PYTHON, "-c", _WORKER, *(str(folder / path) for path in paths)],
-        folder=folder,
-        environment=environment,
-        timeout_seconds=timeout_seconds,
         output=output,
         errors=errors,
+        **options,
     )
     if ended is not None and ended.timed_out:
-        raise RefusedError(f"{named}: lizard did not finish within {timeout_seconds:g} s")
+        raise RefusedError(f"{named}: lizard did not finish within {seconds:g} s")
     if ended is not None and ended.exit == MISSING:
         raise not_installed(
             "complexity", f"{named}: lizard, which measures source files, is not installed"

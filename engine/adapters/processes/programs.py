@@ -6,18 +6,18 @@ to a file.
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from errno import EINVAL
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 from ...errors import SprintlogError
 from ...log.stores.descriptors import write_whole
 from ...sprint.phases.gate import GateResult
 from ..folders import may_take_files, opened, opened_below
 from .output import Output, note
-from .supervised import TICK_SECONDS, OutcomeUnknownError, ProgramEnded, run_kept
+from .supervised import OutcomeUnknownError, ProgramEnded, RunOptions, run_kept
 
 TRANSCRIPT_BYTES_MAX = 64 * 1024 * 1024
 """The maximum output of a hook that is written; the rest is discarded."""
@@ -67,36 +67,18 @@ class Transcript(Output):
 
 
 def run_hook_command(
-    command: str,
-    *,
-    prompt: str,
-    folder: Path,
-    environment: Mapping[str, str],
-    timeout_seconds: float,
-    transcript: Path | None,
-    held: Collection[int] = (),
-    stop: int | None = None,
-    started: Callable[[int], None] = lambda pid: None,
+    command: str, *, prompt: str, transcript: Path | None, **options: Unpack[RunOptions]
 ) -> str | None:
     """Run a shell command until all its processes have ended; return an error or None.
 
     The command's standard output and error go to the transcript, which replaces an existing
     file. The command is ended when `stop` becomes readable.
     """
+    shell, folder = ["/bin/sh", "-c", command], options["folder"]
     try:
         with ExitStack() as opened:
             output = Transcript(_open(transcript, folder, opened) if transcript else None)
-            ended = run_kept(
-                ["/bin/sh", "-c", command],
-                folder=folder,
-                environment=environment,
-                timeout_seconds=timeout_seconds,
-                output=output,
-                given=prompt,
-                held=held,
-                stop=stop,
-                started=started,
-            )
+            ended = run_kept(shell, output=output, given=prompt, **options)
     except OSError as error:
         return f"{error.filename or 'its transcript'}: {error.strerror}"
     except OutcomeUnknownError as error:
@@ -104,7 +86,7 @@ def run_hook_command(
     if ended is None:
         return "it was ended before its time"
     if ended.timed_out:
-        return f"ended at its time limit of {timeout_seconds:g} s"
+        return f"ended at its time limit of {options['timeout_seconds']:g} s"
     if ended.exit < 0:
         return f"ended by signal {-ended.exit}"
     return f"exit code {ended.exit}" if ended.exit else None
@@ -129,13 +111,8 @@ def run_agent(
     command: Sequence[str],
     *,
     prompt: str,
-    folder: Path,
-    environment: Mapping[str, str],
-    timeout_seconds: float,
-    held: Collection[int] = (),
     listen: Callable[[bytes], None] = lambda chunk: None,
-    tick: Callable[[], None] = lambda: None,
-    watch: Callable[[int, bool], float] = lambda pid, has_printed: TICK_SECONDS,
+    **options: Unpack[RunOptions],
 ) -> AgentRun:
     """Run a command in a folder, and return when all its processes have ended.
 
@@ -144,18 +121,7 @@ def run_agent(
     """
     output, errors = Output(listen), Output()
     try:
-        ended = run_kept(
-            command,
-            folder=folder,
-            environment=environment,
-            timeout_seconds=timeout_seconds,
-            output=output,
-            errors=errors,
-            given=prompt,
-            held=held,
-            tick=tick,
-            watch=watch,
-        )
+        ended = run_kept(command, output=output, errors=errors, given=prompt, **options)
     except OutcomeUnknownError as error:
         return AgentRun(None, False, None, output, errors, error.message)
     if ended is None:
@@ -178,12 +144,7 @@ def environment_of(
 
 
 def run_script(
-    script: str,
-    *,
-    folder: Path,
-    environment: Mapping[str, str],
-    timeout_seconds: float,
-    given: str | None = None,
+    script: str, *, given: str | None = None, **options: Unpack[RunOptions]
 ) -> GateResult:
     """Run a shell script, and return when all its processes have ended.
 
@@ -193,20 +154,13 @@ def run_script(
     outcome is unknown.
     """
     output = Output()
-    ended = run_kept(
-        ["/bin/sh", "-c", script],
-        folder=folder,
-        environment=environment,
-        timeout_seconds=timeout_seconds,
-        output=output,
-        given=given,
-    )
+    ended = run_kept(["/bin/sh", "-c", script], output=output, given=given, **options)
     if ended is None:
         raise ScriptLostError(
             "the supervisor of the gate's script ended or hung, so the outcome is unknown",
             hint="use `sprintlog gate run` to run the script again",
         )
-    return _result(ended, output, timeout_seconds)
+    return _result(ended, output, options["timeout_seconds"])
 
 
 def _result(ended: ProgramEnded, output: Output, seconds: float) -> GateResult:

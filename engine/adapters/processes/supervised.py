@@ -20,7 +20,7 @@ from functools import partial
 from io import FileIO
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Required, Self, TypedDict
 
 from ...errors import SprintlogError
 from ...own_files import keep_ours, own_text
@@ -121,6 +121,19 @@ def _is_elsewhere(pid: int) -> bool:
         return os.getsid(pid) != os.getsid(0)
     except (ProcessLookupError, PermissionError):
         return False
+
+
+class RunOptions(TypedDict, total=False):
+    """The options of `run_kept` that its callers pass on."""
+
+    folder: Required[Path]
+    environment: Required[Mapping[str, str]]
+    timeout_seconds: Required[float]
+    held: Collection[int]
+    tick: Callable[[], None]
+    watch: Callable[[int, bool], float]
+    stop: int | None
+    started: Callable[[int], None]
 
 
 def run_kept(

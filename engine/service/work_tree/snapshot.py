@@ -7,7 +7,7 @@ process is killed in between, the next pruning removes the unrecorded snapshot.
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 from msgspec.structs import replace
 
@@ -99,6 +99,15 @@ def with_snapshot(command: Decide, event_for: Callable[[Sprint], SnapshotTaken])
     return decide
 
 
+class Taking(TypedDict, total=False):
+    """What a snapshot contains; see `take`."""
+
+    also: Iterable[str]
+    marked: Iterable[str]
+    last: str
+    only: Callable[[str], bool] | None
+
+
 @contextmanager
 def kept_files(
     workspace: Service,
@@ -106,8 +115,7 @@ def kept_files(
     *,
     limits: Limits | None = None,
     at: str | None = None,
-    last: str = "",
-    only: Callable[[str], bool] | None = None,
+    **taking: Unpack[Taking],
 ) -> Iterator[tuple[TakenSnapshot, Callable[[Sprint], SnapshotTaken]]]:
     """Yield a snapshot and a function that returns its event, to be recorded in the block.
 
@@ -119,7 +127,7 @@ def kept_files(
     is_shared = workspace.setting("snapshot.remote") is not None
     with store.lock():
         workspace.finish_restores(workspace.sprint(sprint_id))
-        taken = take_tree(workspace, store, limits=limits, at=at, last=last, only=only)
+        taken = take_tree(workspace, store, limits=limits, at=at, **taking)
 
         def event_for(sprint: Sprint) -> SnapshotTaken:
             number = sprint.plan.iteration
@@ -142,11 +150,8 @@ def take_tree(
     store: Store,
     *,
     limits: Limits | None = None,
-    also: Iterable[str] = (),
-    marked: Iterable[str] = (),
     at: str | None = None,
-    last: str = "",
-    only: Callable[[str], bool] | None = None,
+    **taking: Unpack[Taking],
 ) -> TakenSnapshot:
     """Take a snapshot of the work tree unless it equals `last`; requires the lock."""
     moment = parse(workspace.now() if at is None else at)
@@ -155,12 +160,9 @@ def take_tree(
         workspace.location.root,
         at_seconds=max(int(moment.timestamp()), 0),
         limits=limits or limits_of(workspace),
-        also=also,
-        marked=marked,
         without=[workspace.location.folder],
         own=kept_out(workspace) | for_people(workspace),
-        last=last,
-        only=only,
+        **taking,
     )
 
 
