@@ -187,7 +187,7 @@ _fields = _for_reading(
     callback=_keep_fields,
     help="With --json: print only these fields, such as a,b.c.",
 )
-with_point = _for_reading(
+_at_point = _for_reading(
     "--at",
     metavar="POINT",
     callback=AT_POINT,
@@ -203,6 +203,11 @@ with_sprint = _for_reading(
     metavar="ID",
     help="The sprint; required if several are unfinished. [SPRINTLOG_SPRINT]",
 )
+
+
+def with_point(function: Function) -> Function:
+    """Add the `--at` and `--json` options."""
+    return _at_point(with_json(function))
 
 
 class ReadOptions(msgspec.Struct, frozen=True):
@@ -236,7 +241,7 @@ def packed(
 def with_reading(function: Function) -> Function:
     """Add the `--at`, `--sprint` and `--json` options, passed together as `reading`."""
     reading = packed(ReadOptions, ReadOptions.__struct_fields__, "reading")
-    return with_point(with_sprint(with_json(reading(function))))
+    return _at_point(with_sprint(with_json(reading(function))))
 
 
 UNTIL = typed.option(

@@ -323,7 +323,6 @@ def limit(max_iterations: int, **given: Any) -> None:
 
 @command.command("list")
 @context.with_point
-@context.with_json
 def list_(at: str | None, as_json: bool) -> None:
     """List the sprints in this log.
 

@@ -60,7 +60,6 @@ def progress(reading: ReadOptions) -> None:
 
 @command.command()
 @with_point
-@with_json
 def journal(at: str | None, as_json: bool) -> None:
     """Print progress.json byte for byte.
 

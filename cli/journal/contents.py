@@ -60,7 +60,6 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
 @typed.command()
 @typed.option("--prd", metavar="PRD", help="Show this PRD's attempts and outcomes.")
 @with_point
-@with_json
 def status(prd: str | None, at: str | None, as_json: bool) -> None:
     """Show the counts, the next ids and the common causes of failures.
 

@@ -14,7 +14,7 @@ from sprintlog.engine.journal.rules import RecordEntry, part_of
 from sprintlog.projections.state_files.progress_json import written
 
 from .. import typed
-from ..context import open_workspace, with_envelope, with_json, with_point
+from ..context import open_workspace, packed, with_envelope, with_point
 from ..intake.files import load
 from ..output import print_answer, print_json, print_text, table
 from ..record import record_in_journal
@@ -55,6 +55,12 @@ def print_parts(
     print_answer([written(part) for part in parts], lines, as_json=as_json)
 
 
+def _context(**given: Any) -> Context | None:
+    """Return the context that the options specify, or None."""
+    said = {name: value for name, value in given.items() if value not in (None, ())}
+    return Context(**said) if said else None
+
+
 OBSERVATION = "TYPE: TITLE | JSON"
 
 
@@ -85,15 +91,24 @@ def command() -> None:
     "type, title, description, file, category, severity, action_taken and "
     "related_learning_id.",
 )
-@typed.list_option("--file", "files", metavar="PATH", help="A file it changed.")
-@typed.list_option("--commit", "commits", metavar="SHA", help="A commit it made.")
+@typed.list_option("--file", "files_modified", metavar="PATH", help="A file it changed.")
+@typed.list_option("--commit", "git_commits", metavar="SHA", help="A commit it made.")
 @typed.option("--retry-count", type=int, metavar="N", help="Number of retries.")
-@typed.option("--previous-failure", metavar="TEXT", help="Why the last iteration failed.")
+@typed.option(
+    "--previous-failure",
+    "previous_failure_reason",
+    metavar="TEXT",
+    help="Why the last iteration failed.",
+)
 @typed.choice_option(
     "--recovery-action", of=parts.RECOVERY_ACTIONS, help="An action taken."
 )
-@typed.option("--guidance", metavar="TEXT", help="Advice for this iteration.")
-@typed.list_option("--dependency", "dependencies", metavar="PRD", help="A completed PRD.")
+@typed.option(
+    "--guidance", "recovery_guidance", metavar="TEXT", help="Advice for this iteration."
+)
+@typed.list_option(
+    "--dependency", "dependencies_completed", metavar="PRD", help="A completed PRD."
+)
 @typed.option(
     "--blocker-verified/--blocker-unverified", default=None, help="Whether it was verified."
 )
@@ -101,15 +116,14 @@ def command() -> None:
     "--blocker-valid/--blocker-invalid", default=None, help="Whether the blocker is real."
 )
 @with_envelope
+@packed(dict, ("prd_id", "status", "summary", "files_modified", "git_commits"), "said")
+@packed(_context, Context.__struct_fields__, "context")
 def record(
-    prd_id: str,
-    status: str,
-    summary: str,
+    said: dict[str, Any],
     iteration: int | None,
     duration: float,
     observations: tuple[str, ...],
-    files: tuple[str, ...],
-    commits: tuple[str, ...],
+    context: Context | None,
     **given: Any,
 ) -> None:
     """Record the outcome of a PRD iteration.
@@ -121,19 +135,15 @@ def record(
     works' --observation 'finding: tokens last an hour'
     """
     entry = Entry(
-        prd_id=prd_id,
+        **said,
         # An entry uses 0 to request the next number, so a given 0 becomes -1, which is
         # refused.
         iteration=0 if iteration is None else iteration or -1,
-        status=status,
         duration_seconds=_seconds(duration),
-        summary=summary,
         observations=tuple(
             _observation(text, number) for number, text in enumerate(observations, 1)
         ),
-        files_modified=files,
-        git_commits=commits,
-        context=_context(given),
+        context=context,
     )
     record_in_journal("entry record", given, RecordEntry(entry))
 
@@ -143,7 +153,6 @@ def record(
 @typed.choice_option("--status", of=parts.STATUSES, help="Only entries with this outcome.")
 @typed.number_option("--last", least=1, help="Only the last N entries.")
 @with_point
-@with_json
 def list_(
     prd: str | None, status: str | None, last: int | None, at: str | None, as_json: bool
 ) -> None:
@@ -167,7 +176,6 @@ def list_(
 @command.command()
 @typed.argument("entry_id", metavar="ENTRY")
 @with_point
-@with_json
 def show(entry_id: str, at: str | None, as_json: bool) -> None:
     """Show an entry with its numbered observations.
 
@@ -194,7 +202,6 @@ def show(entry_id: str, at: str | None, as_json: bool) -> None:
     "--type", "type_", of=parts.OBSERVATION_TYPES, help="Only observations of this type."
 )
 @with_point
-@with_json
 def observations(
     last: int | None, prd: str | None, type_: str | None, at: str | None, as_json: bool
 ) -> None:
@@ -242,18 +249,3 @@ def _observation(text: str, number: int) -> Observation:
             field=field,
         )
     return Observation(type=type_, title=title.strip())
-
-
-def _context(given: dict[str, Any]) -> Context | None:
-    """Return the context that the options specify, or None."""
-    said = {
-        "retry_count": given.pop("retry_count"),
-        "previous_failure_reason": given.pop("previous_failure"),
-        "recovery_action": given.pop("recovery_action"),
-        "recovery_guidance": given.pop("guidance"),
-        "dependencies_completed": given.pop("dependencies") or None,
-        "blocker_verified": given.pop("blocker_verified"),
-        "blocker_valid": given.pop("blocker_valid"),
-    }
-    said = {name: value for name, value in said.items() if value is not None}
-    return Context(**said) if said else None

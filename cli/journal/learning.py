@@ -1,8 +1,10 @@
 """The `sprintlog journal learning` commands: learnings that outlast their iteration."""
 
+from functools import partial
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.journal import parts, rules
@@ -10,10 +12,12 @@ from sprintlog.engine.journal.parts import Learning
 from sprintlog.projections.views.journal import Proposal
 
 from .. import typed
-from ..context import open_workspace, with_envelope, with_json, with_point
+from ..context import open_workspace, packed, with_envelope, with_point
 from ..output import print_answer, table
 from ..record import record_in_journal
 from .entry import document_at, entry_of, print_parts, shown
+
+_GIVEN = ("content", "type", "context", "source_prd_id", "source_entry_id")
 
 
 @typed.group("learning")
@@ -23,50 +27,41 @@ def command() -> None:
 
 @command.command()
 @typed.argument("content")
-@typed.choice_option(
-    "--type", "type_", of=parts.LEARNING_TYPES, required=True, help="The type."
-)
+@typed.choice_option("--type", of=parts.LEARNING_TYPES, required=True, help="The type.")
 @typed.option("--context", default="", metavar="TEXT", help="Where it applies.")
 @typed.option(
-    "--prd", default="", metavar="PRD", help="The source PRD. [the PRD of --from]"
+    "--prd",
+    "source_prd_id",
+    default="",
+    metavar="PRD",
+    help="The source PRD. [the PRD of --from]",
 )
-@typed.option("--from", "entry_id", default="", metavar="ENTRY", help="The source entry.")
+@typed.option(
+    "--from", "source_entry_id", default="", metavar="ENTRY", help="The source entry."
+)
 @typed.number_option(
     "--observation",
     least=1,
     help="The number of the related observation in the entry, from 1.",
 )
 @with_envelope
-def add(
-    content: str,
-    type_: str,
-    context: str,
-    prd: str,
-    entry_id: str,
-    observation: int | None,
-    **given: Any,
-) -> None:
+@packed(partial(Learning, still_valid=True), _GIVEN, "learning")
+def add(learning: Learning, observation: int | None, **given: Any) -> None:
     """Add a learning, which is assigned the next id.
 
     Example: sprintlog journal learning add 'callback URLs need a slash' --type
     api-convention --from auth-oauth-2 --observation 1
     """
+    entry_id = learning.source_entry_id
     if observation is not None and not entry_id:
         raise click.UsageError("--observation requires --from")
-    if entry_id and not prd:
+    if entry_id and not learning.source_prd_id:
         with open_workspace() as workspace:
             entry = workspace.document().entry(entry_id)
         prd = entry.prd_id if entry is not None else entry_id
-    if not prd:
+        learning = replace(learning, source_prd_id=prd)
+    if not learning.source_prd_id:
         raise click.UsageError("missing origin: specify --from ENTRY or --prd PRD")
-    learning = Learning(
-        type=type_,
-        content=content,
-        context=context,
-        source_prd_id=prd,
-        source_entry_id=entry_id,
-        still_valid=True,
-    )
     record_in_journal("learning add", given, rules.AddLearning(learning, observation or 0))
 
 
@@ -74,7 +69,6 @@ def add(
 @typed.choice_option("--type", "type_", of=parts.LEARNING_TYPES, help="Only this type.")
 @typed.flag("--all", "with_retired", help="Include retired learnings.")
 @with_point
-@with_json
 def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) -> None:
     """List the current learnings.
 
@@ -99,7 +93,6 @@ def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) 
 @command.command()
 @typed.argument("learning_id", metavar="LEARNING")
 @with_point
-@with_json
 def show(learning_id: str, at: str | None, as_json: bool) -> None:
     """Show a learning, even if it is retired.
 

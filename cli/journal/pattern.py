@@ -9,7 +9,7 @@ from sprintlog.engine.journal.parts import Pattern
 from sprintlog.engine.journal.rules import DiscoverPattern
 
 from .. import typed
-from ..context import packed, with_envelope, with_json, with_point
+from ..context import packed, with_envelope, with_point
 from ..record import record_in_journal
 from .entry import document_at, print_parts
 
@@ -55,7 +55,6 @@ def add(pattern: Pattern, confidence: str | None, **given: Any) -> None:
 @command.command("list")
 @typed.choice_option("--type", "type_", of=parts.PATTERN_TYPES, help="Only this type.")
 @with_point
-@with_json
 def list_(type_: str | None, at: str | None, as_json: bool) -> None:
     """List the patterns, regardless of their confidence.
 

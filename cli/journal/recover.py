@@ -4,7 +4,7 @@ from sprintlog.engine.journal.queries import failure_of, recover
 from sprintlog.projections.views.journal import RecoveryAnswer
 
 from .. import typed
-from ..context import with_json, with_point
+from ..context import with_point
 from ..output import print_answer
 from .entry import document_at
 
@@ -13,7 +13,6 @@ from .entry import document_at
 @typed.argument("prd_id", metavar="PRD")
 @typed.option("--failure", metavar="TEXT", help="The failure. [from its entry]")
 @with_point
-@with_json
 def command(prd_id: str, failure: str | None, at: str | None, as_json: bool) -> None:
     """Suggest how to handle a failure: retry with a known remedy, or ask a person.
 

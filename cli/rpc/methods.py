@@ -119,10 +119,6 @@ def _ask(log: ResidentLog, given: params.Ask, asking: Asking) -> Any:
     return answer(log.workspace(), given.question, said)
 
 
-def _schema(log: ResidentLog, given: params.Schema, asking: Asking) -> Any:
-    return asking.host.schema_of(given.of)
-
-
 METHODS: dict[str, Method] = {
     "initialize": Method(
         params.Initialize, "Identify the client and its protocol; optional.", _initialize
@@ -150,7 +146,9 @@ METHODS: dict[str, Method] = {
     ),
     "unfollow": Method(params.Unfollow, "Stop receiving events."),
     "schema": Method(
-        params.Schema, "Answer the JSON Schema of commands, events or answers.", _schema
+        params.Schema,
+        "Answer the JSON Schema of commands, events or answers.",
+        lambda log, given, asking: asking.host.schema_of(given.of),
     ),
     "cancel": Method(params.Cancel, "Say that a request is not wanted any more."),
 }

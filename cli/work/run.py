@@ -15,7 +15,6 @@ from sprintlog.engine.adapters.processes.process import host
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.own_files import keep_ours
 from sprintlog.engine.service import wrap
-from sprintlog.engine.service.agent_sessions.ran import AgentRunEnded
 from sprintlog.engine.service.driver.agent import Driver, RunSettings
 from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.engine.service.driver.runs import check_cost_is_known, recorded
@@ -240,7 +239,7 @@ def _drive(
                 pid = before.process.pid if before is not None else lost and lost.pid
                 output.progress(f"process {pid}, which ran it before, is gone: continuing")
                 compare_lost(workspace, chosen, _found, actor=means.actor)
-            after = partial(_after_run, workspace, means.actor)
+            after = partial(compare_sessions, workspace, tell=_found, actor=means.actor)
             driver = Driver(workspace, chosen, means, signals, lock, output.progress, after)
             try:
                 return chosen, recorded(driver, Runner(driver).run, _ends_with)
@@ -272,10 +271,6 @@ def _ends_with(last: Action | BaseException) -> int:
             return output.exit_code(last)
         case _:
             return output.REFUSED
-
-
-def _after_run(workspace: Workspace, actor: str, ended: AgentRunEnded) -> None:
-    compare_sessions(workspace, ended, _found, actor=actor)
 
 
 def _found(line: str) -> None:

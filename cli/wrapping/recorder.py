@@ -287,7 +287,7 @@ class _Recorded:
             at=at,
             actor=self._actor,
             key=self._key,
-            work=self._work,
+            correlation_id=self._work,
             files=files,
         )
 

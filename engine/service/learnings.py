@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ..errors import SprintlogError
 from ..journal.parts import Learning
 from ..journal.rules import AddExtractedLearnings
-from ..log.event import Event
+from ..log.event import Event, made_from
 from ..masking import mask_all
 from ..sprint.answers.items import SaidItems, SaidLearning
 from .port import Envelope
@@ -63,16 +63,7 @@ def _added(
     there = {known.content for known in workspace.documents.current(JOURNAL).learnings}
     new = {one.content: one for one in learnings if one.content not in there}
     proposals = [
-        (
-            0,
-            Learning(
-                type=one.type,
-                content=one.content,
-                context=one.context,
-                source_prd_id=sprint_id,
-                still_valid=True,
-            ),
-        )
+        (0, made_from(Learning, one, source_prd_id=sprint_id, still_valid=True))
         for one in new.values()
     ]
     return AddExtractedLearnings(proposals).decide(journal, at)

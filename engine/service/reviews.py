@@ -40,12 +40,13 @@ def decide_claim(
     """
     outcome = workspace.handle_with(sprint_id, claims.DecideClaim(), **envelope)
     sprint = outcome.sprint
-    claim, rules = claims.awaits_decision(sprint), _review_of(sprint)
-    if claim is not None and rules is not None and sprint.plan.last.review is None:
+    claim = claims.awaits_decision(sprint)
+    reviewer = sprint.knowledge.tracker.rules_at(sprint.version).loop.review
+    if claim is not None and reviewer is not None and sprint.plan.last.review is None:
         finding = claims.judge_claim(sprint, claim.iteration)
         given = _subject(workspace, sprint, finding.reason)
         with interruptible():
-            review = _reviewed(workspace, rules, given)
+            review = _reviewed(workspace, reviewer, given)
         workspace.handle_with(sprint_id, review, **envelope)
         outcome = workspace.handle_with(sprint_id, claims.DecideClaim(), **envelope)
     sprint = outcome.sprint
@@ -56,10 +57,6 @@ def decide_claim(
             standing += f": {claims.judge_claim(sprint, claim.iteration).reason}"
         tell(standing)
     return outcome if outcome.events else None
-
-
-def _review_of(sprint: Sprint) -> str | None:
-    return sprint.knowledge.tracker.rules_at(sprint.version).loop.review
 
 
 def _reviewed(workspace: Service, command: str, given: str) -> claims.RecordReview:

@@ -137,22 +137,12 @@ def begin(
     workspace: ServiceWorkspace,
     sprint_id: str,
     *,
-    at: str,
-    actor: str,
-    key: str,
-    work: str | None = None,
     files: str | None = None,
+    **envelope: Unpack[Envelope],
 ) -> int:
-    """Record the start of an iteration, with its key, work and files; return its number."""
-    outcome = workspace.handle(
-        StartWrapped(files),
-        sprint_id=sprint_id,
-        at=at,
-        actor=actor,
-        observed=True,
-        key=key,
-        correlation_id=work,
-    )
+    """Record the observed start of an iteration and its files; return its number."""
+    envelope["observed"] = True
+    outcome = workspace.handle(StartWrapped(files), sprint_id=sprint_id, **envelope)
     return outcome.sprint.knowledge.iteration_max
 
 

@@ -13,7 +13,6 @@ from typing import NamedTuple, Unpack
 from ...adapters.processes import process, programs
 from ...errors import SprintlogError
 from ...log.envelope import RecordedEvent
-from ...log.event import Event
 from ...sprint.events import GateStarted
 from ...sprint.phases.gate import GateResult, gate_of
 from ...sprint.phases.gate_checks import CheckGate, InterruptGate, StartGate
@@ -57,7 +56,7 @@ def run_gate(
     expect = envelope.pop("expect", None)
     handle_with = partial(workspace.handle_with, sprint_id, **envelope)
     if key is not None and workspace.log.find_key(key):
-        return GateRun(handle_with(_nothing, key=key, key_digest=digest), [])
+        return GateRun(handle_with(lambda *_: [], key=key, key_digest=digest), [])
     run = os.urandom(8).hex()
     lost_runs.OWN_RUNS.add(run)
     try:
@@ -117,7 +116,3 @@ def _run(
         environment=programs.environment_of(environment, extra=pass_on, **own),
         timeout_seconds=started.timeout_ms / 1000,
     )
-
-
-def _nothing(sprint: Sprint, at: str) -> list[Event]:
-    return []

@@ -102,19 +102,20 @@ class Runner:
                 self._goal.hooks.collect()
             self._driver.refresh()
 
-    def _performs(self) -> dict[str, Callable[[actions.Action], None]]:
+    def _performs(self) -> dict[str, Callable[[actions.Action], object]]:
         """Return the functions by action; any action without a function ends the loop."""
+        handle = self._driver.handle
         return {
-            actions.START: self._start,
-            actions.RESUME: self._resume,
+            actions.START: lambda _: handle(lifecycle.StartSprint()),
+            actions.RESUME: lambda _: handle(lifecycle.ResumeSprint()),
             actions.WORK: self._work,
             actions.ITERATE: self._goal.iterate,
             actions.HOOKS: self._goal.run_hooks,
             actions.GATE: self._gate,
             actions.END: self._end,
-            actions.RETRY: self._retry,
+            actions.RETRY: lambda action: handle(leaves.RetryPhase(action.phase)),
             actions.WAIT: self._wait,
-            actions.COMPLETE: self._complete,
+            actions.COMPLETE: lambda _: handle(lifecycle.CompleteSprint()),
             **self._follow_up.performs(),
         }
 
@@ -130,18 +131,6 @@ class Runner:
         if priority is not None and action.do not in (actions.STOP, actions.DONE):
             action = stops.on_request(sprint, priority=priority) or action
         return self._prompts.told(sprint, action)
-
-    def _start(self, action: actions.Action) -> None:
-        self._driver.handle(lifecycle.StartSprint())
-
-    def _resume(self, action: actions.Action) -> None:
-        self._driver.handle(lifecycle.ResumeSprint())
-
-    def _complete(self, action: actions.Action) -> None:
-        self._driver.handle(lifecycle.CompleteSprint())
-
-    def _retry(self, action: actions.Action) -> None:
-        self._driver.handle(leaves.RetryPhase(action.phase))
 
     def _wait(self, action: actions.Action) -> None:
         # Events recorded since the action was determined end the wait.

@@ -72,7 +72,11 @@ def _record(workspace: ServiceWorkspace, run: SpooledRun) -> None:
             workspace, run.sprint_id, place=None, actor="runtime", at=run.began
         )
         number = wrap.begin(
-            workspace, sprint_id, at=began, actor="runtime", key=run.key, work=run.key
+            *(workspace, sprint_id),
+            at=began,
+            actor="runtime",
+            key=run.key,
+            correlation_id=run.key,
         )
     output, errors, hearing = Output(), Output(), OutputReader()
     for feed in (output.feed, hearing.feed):

@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable
 from datetime import datetime
 
-from ...log.event import Event
 from ...sprint.agent import actions
 from ...sprint.agent.actions import ASK_NOW, NEEDS_PERSON, Action, is_over, of_wait
 from ...sprint.agent.next import next_action
@@ -126,14 +125,10 @@ def _standing(driver: Driver) -> Action | None:
         stop = Action(actions.STOP, because=actions.PERSON, why=ran.error)
         return stop if needs_person else None
     if waiting is None or not waiting.is_of(ran.phase, ran.iteration):
-        driver.handle(lambda sprint, at: _decided(sprint, ran, ended))
+        driver.handle(lambda sprint, at: [wait_after(sprint, ran, ended)])
         waiting = driver.sprint().plan.waiting
         assert waiting is not None
     return actions.waits(waiting)
-
-
-def _decided(sprint: Sprint, ran: AgentRan, ended: str) -> list[Event]:
-    return [wait_after(sprint, ran, ended)]
 
 
 def _last_run(driver: Driver, sprint: Sprint) -> tuple[AgentRan, str] | None:

@@ -129,10 +129,6 @@ class ChangeRules(Command, frozen=True):
         return [*SetRules(rules.change_rules(now, **named)).decide(sprint, at), *budgets]
 
 
-def _sets(event: f.RulesSet) -> SetRules:
-    return SetRules(event)
-
-
 class ApplyArtifacts(Command, frozen=True):
     """Record which of the selected iteration's files were copied, and where to."""
 
@@ -195,11 +191,7 @@ def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
             )
         return
     if tracker.entry(number) is None:
-        raise NotFoundError(
-            f"cannot retract iteration {number}: it has no measurement",
-            hint="run `sprintlog list` to see the measured iterations",
-            iteration=number,
-        )
+        raise _unmeasured(f"cannot retract iteration {number}", number)
     if tracker.baseline_number == number:
         raise RefusedError(
             f"iteration {number} cannot be retracted: it is the baseline",
@@ -227,11 +219,7 @@ class AcceptInstruments(Command, frozen=True):
         tracker, given = sprint.knowledge.tracker, self.accepted
         entry, accepted = tracker.entry(self.number), tracker.accepted
         if entry is None or given is None:
-            raise NotFoundError(
-                f"cannot accept iteration {self.number}: it has no measurement",
-                hint="run `sprintlog list` to see the measured iterations",
-                iteration=self.number,
-            )
+            raise _unmeasured(f"cannot accept iteration {self.number}", self.number)
         if sprint.knowledge.instruments_at(entry.version) is None:
             raise RefusedError(
                 f"cannot accept iteration {self.number}: its tests were not saved",
@@ -264,15 +252,16 @@ class ReplaceBaseline(Command, frozen=True):
             else tracker.entry(number) is not None
         )
         if not is_there or self.metrics is None:
-            raise NotFoundError(
-                f"iteration {number} cannot be the baseline: it has no measurement",
-                hint="run `sprintlog list` to see the measured iterations",
-                iteration=number,
-            )
+            raise _unmeasured(f"iteration {number} cannot be the baseline", number)
         is_in_force = tracker.baseline_number == number
         if is_in_force and tracker.baseline_at(sprint.version) == self.metrics:
             return []
         return [BaselineReplaced(number, self.metrics, self.reason)]
+
+
+def _unmeasured(problem: str, number: int) -> NotFoundError:
+    hint = "run `sprintlog list` to see the measured iterations"
+    return NotFoundError(f"{problem}: it has no measurement", hint=hint, iteration=number)
 
 
 def _check_reason(reason: str) -> None:
@@ -283,4 +272,4 @@ def _check_reason(reason: str) -> None:
         )
 
 
-CAUSED: Events = {f.RulesSet: _sets, f.ArtifactsApplied: ApplyArtifacts}
+CAUSED: Events = {f.RulesSet: SetRules, f.ArtifactsApplied: ApplyArtifacts}
