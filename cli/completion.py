@@ -140,8 +140,7 @@ def iterations(workspace: Workspace, sprint_id: str | None) -> Iterator[Offer]:
 
 def requests(workspace: Workspace, sprint_id: str | None) -> Iterator[Offer]:
     """Yield the requests in a sprint's queue with their titles."""
-    sprint = workspace.sprint(workspace.choose(sprint_id))
-    for entry in sprint.queue:
+    for entry in workspace.sprint(workspace.choose(sprint_id)).queue:
         yield str(entry["id"]), f"{entry.get('status')}: {entry.get('title')}"
 
 

@@ -137,8 +137,7 @@ def read_moment(text: str, *, field: str, is_since: bool, takes_days: bool) -> s
     """
     said = repr(text[:60])
     try:
-        now = moment_of(clock() * 1000)
-        found = moment(text, now=now, zone=None, is_since=is_since)
+        found = moment(text, now=moment_of(clock() * 1000), zone=None, is_since=is_since)
         if found is not None and not takes_days and is_day(text):
             raise NotAMomentError("add a time of day, as in 'yesterday 9:00'")
     except (NotAMomentError, OverflowError) as error:

@@ -61,9 +61,8 @@ class InvalidInputError(RefusedError):
         place = file or ""
         if line is not None:
             place = f"{place}:{line}" if place else f"line {line}"
-        parts = [part for part in (place, field) if part]
         super().__init__(
-            ": ".join([*parts, problem]),
+            ": ".join(filter(None, (place, field, problem))),
             hint=hint,
             unknown=unknown,
             file=file,

@@ -197,8 +197,7 @@ def next_action(
     given = {} if sprint_id is None else {"sprint": sprint_id}
     sprint = Asked(workspace, given).sprint()
     action = runs.what_is_next(workspace, sprint)
-    answer = TOOL_ANSWER
-    action = with_prompt(workspace, sprint, action, file=prompt_file, answer=answer)
+    action = with_prompt(workspace, sprint, action, file=prompt_file, answer=TOOL_ANSWER)
     return work.next_answer(sprint.id, action)
 
 

@@ -24,8 +24,7 @@ class Agreement(NamedTuple):
 
 def with_asking(function: Function) -> Function:
     """Add the `--dry-run` and `--yes` options, passed together as `wanted`."""
-    wanted = packed(Agreement, Agreement._fields, "wanted")
-    return with_dry_run(_with_yes(wanted(function)))
+    return with_dry_run(_with_yes(packed(Agreement, Agreement._fields, "wanted")(function)))
 
 
 with_dry_run = typed.flag("--dry-run", help="Show the changes without making them.")

@@ -86,8 +86,7 @@ def _place(
     elif (old := workspace.sprint(source).plan.place) is not None:
         file = PurePosixPath(old.path)
         above = file.parent.parent if file.parent.name else file.parent
-        path = (above / name / file.name).as_posix()
-        place = Place(path, workspace.location.worktree)
+        place = Place((above / name / file.name).as_posix(), workspace.location.worktree)
     else:
         return None
     is_ours = workspace.sprint(name).plan.place == place

@@ -91,11 +91,10 @@ def take_back(
     options = Options(given)
     command, name = options.masked_command(command), command.name()
     with recording(name, options) as run:
-        restoring = run.workspace.sprint(run.sprint_id).knowledge.restoring
         if (
             isinstance(command, Undo)
             and not of_plan
-            and restoring
+            and run.workspace.sprint(run.sprint_id).knowledge.restoring
             and put_back(run, wanted)
         ):
             return

@@ -48,9 +48,8 @@ class Recognising(typed.TypedGroup):
     def _of_extension(self, path: Path, args: list[str]) -> click.Command | None:
         """Return an extension's import command; an existing path takes precedence."""
         name, *more = args
-        is_alone = all(word.startswith("-") for word in more)
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) or (
-            is_alone and path.exists()
+            all(word.startswith("-") for word in more) and path.exists()
         ):
             return None
         # Imported here: a known subcommand does not come from an extension.

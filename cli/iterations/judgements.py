@@ -244,8 +244,7 @@ def _ended(said: str, ended: RunEnding | None) -> str:
     if ended is None:
         return said
     if ended.outcome == COMPLETED:
-        mark = ended.turn.words if ended.turn else ""
-        parts = [said, mark, _line_of(ended.summary)]
+        parts = [said, ended.turn.words if ended.turn else "", _line_of(ended.summary)]
     else:
         parts = [_how(ended), said]
     return ", ".join(filter(None, parts))

@@ -156,8 +156,7 @@ def with_capturing(function: Function) -> Function:
         ),
     )
 
-    capturing = packed(_capturing, Capturing._fields, "capturing")
-    return options(capturing(function))
+    return options(packed(_capturing, Capturing._fields, "capturing")(function))
 
 
 def _capturing(**given: Any) -> Capturing:

@@ -198,10 +198,9 @@ def _metric(
 
 def _declared(one: OwnMetric) -> str:
     """Return a description of a declared custom metric."""
-    weight = f"weight {one.weight:g}" if one.weight else "not part of the score"
     known = [
         one.better and f"{one.better} is better",
-        weight,
+        f"weight {one.weight:g}" if one.weight else "not part of the score",
         None if one.target is None else f"target {one.target:g}",
         one.pointer and f"at {one.pointer}",
     ]
@@ -230,8 +229,7 @@ def _numbers(option: str, given: tuple[str, ...]) -> dict[str, float | None]:
 
 def _measured_rows(measure: MeasureRules) -> Iterator[tuple[str, str]]:
     """Yield a row for each measuring rule."""
-    named = ("runs", "builds", "reports", "sources")
-    for name in named:
+    for name in ("runs", "builds", "reports", "sources"):
         for value in getattr(measure, name):
             yield f"loop measure {name.removesuffix('s')}", value
     yield "loop time limit", _shown(measure.timeout_seconds)

@@ -132,8 +132,7 @@ def schema_of(kind: type[msgspec.Struct], says: Mapping[str, str]) -> dict[str, 
 
     `says` contains descriptions by field name.
     """
-    whole = msgspec.json.schema(kind)
-    (found,) = whole["$defs"].values()
+    (found,) = msgspec.json.schema(kind)["$defs"].values()
     properties = {
         name: _plain(one) | ({"description": says[name]} if name in says else {})
         for name, one in found["properties"].items()

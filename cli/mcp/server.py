@@ -122,8 +122,7 @@ class _Answering:
 
     def _caller(self, context: Any) -> Caller:
         params = context.session.client_params
-        name = None if params is None else params.client_info.name
-        return self._served.caller(name)
+        return self._served.caller(None if params is None else params.client_info.name)
 
 
 def _listed(tool: Tool) -> types.Tool:

@@ -104,8 +104,7 @@ def command(
         freed += sum(copies.values()) + old.bytes
         removed = snapshots.pruned(outcome)
         answered = Pruned(removed, freed, [*map(reference, outcome.events)], len(old.names))
-        both = _both(len(removed), len(old.names))
-        said = f"{both} removed, {in_units(freed)} freed"
+        said = f"{_both(len(removed), len(old.names))} removed, {in_units(freed)} freed"
         print_answer(answered, [said], as_json=run.options.as_json)
         run.refresh()
 

@@ -101,9 +101,8 @@ def schema_of(what: str) -> dict[str, object]:
 
 def events_schema() -> dict[str, object]:
     """Return the schema of every event's data, by event type."""
-    events = list(CODEC.events.values())
     schemas, components = msgspec.json.schema_components(
-        events, ref_template="#/$defs/{name}"
+        list(CODEC.events.values()), ref_template="#/$defs/{name}"
     )
     known = dict(zip(CODEC.events, schemas, strict=True))
     return _listed("events", known | _of_extensions(), components)

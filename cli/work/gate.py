@@ -178,10 +178,9 @@ def _printed(file: Path | None) -> dict[str, Any]:
 
 
 def _row(gate: GateStanding) -> tuple[str, ...]:
-    word = gate.status + (" (lost)" if gate.lost else "")
     return (
         gate.phase,
-        word,
+        gate.status + (" (lost)" if gate.lost else ""),
         f"{gate.attempts} of {gate.attempts_max}",
         (gate.script or "").split("\n")[0],
     )

@@ -51,8 +51,7 @@ def _lines(action: Action, prompt: str | None) -> list[str]:
     is_meant = action.iteration and action.do != STOP
     iteration = f"iteration {action.iteration}" if is_meant else None
     until = times.when(action.until) if action.until else None
-    first = " ".join(filter(None, (action.do, action.phase, iteration, until)))
-    lines = [first]
+    lines = [" ".join(filter(None, (action.do, action.phase, iteration, until)))]
     # The reason for a stop needs no further explanation.
     if action.do != STOP:
         is_begun = action.do == WORK and action.resumed

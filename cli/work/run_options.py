@@ -142,8 +142,7 @@ def with_notify(function: Function) -> Function:
             help=f"Report waits longer than this. [{WAIT_SECONDS}]",
         ),
     )
-    notifying = packed(Notifying, Notifying._fields, "notifying")
-    return options(notifying(function))
+    return options(packed(Notifying, Notifying._fields, "notifying")(function))
 
 
 def with_rules(

@@ -115,8 +115,7 @@ def replace_in(spot: FilePlace, content: bytes, *, mode: int | None = None) -> N
     _remove(draft)
     mode = mode_of(spot) if mode is None else mode
     made = MODE if mode is None else mode
-    descriptor = os.open(draft.name, _WRITE, made, dir_fd=draft.folder)
-    _fill(descriptor, draft, content, mode=mode)
+    _fill(os.open(draft.name, _WRITE, made, dir_fd=draft.folder), draft, content, mode=mode)
     try:
         _rename(draft, spot)
     except OSError:
@@ -137,8 +136,7 @@ def swap_file(spot: FilePlace, content: bytes, *, like: bytes = b"") -> bytes | 
     _remove(draft)
     mode = mode_of(spot)
     made = MODE if mode is None else mode
-    descriptor = os.open(draft.name, _WRITE, made, dir_fd=draft.folder)
-    _fill(descriptor, draft, content, mode=mode)
+    _fill(os.open(draft.name, _WRITE, made, dir_fd=draft.folder), draft, content, mode=mode)
     _rename(draft, aside)
     before, folders = None, {"src_dir_fd": aside.folder, "dst_dir_fd": spot.folder}
     while True:

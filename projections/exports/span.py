@@ -154,13 +154,12 @@ class PlaceInTrace(NamedTuple):
 def marks(told: ExportedEvent, *, with_content: bool) -> dict[str, Any]:
     """Return the attributes that every span copies from its event."""
     recorded = told.recorded
-    data = msgspec.json.encode(told.data).decode() if with_content else None
     return {
         "sprintlog.position": recorded.position,
         "sprintlog.type": recorded.type,
         "sprintlog.rolled_back": True if not told.is_in_force else None,
         "sprintlog.erased": True if told.is_erased else None,
-        "sprintlog.data": data,
+        "sprintlog.data": msgspec.json.encode(told.data).decode() if with_content else None,
     }
 
 

@@ -254,8 +254,7 @@ class Traces:
         """Return the span of a session that does not belong to a known sprint."""
         stream = told.recorded.stream
         if stream not in self._sessions:
-            name = told.session or stream
-            agent, _, id_ = name.partition("-")
+            agent, _, id_ = (told.session or stream).partition("-")
             said = {
                 otel.OPERATION: otel.AGENT,
                 otel.PROVIDER: otel.PROVIDERS.get(agent, agent),

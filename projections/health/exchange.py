@@ -133,8 +133,7 @@ def import_log(
     for name in files:
         for loop_file in files_of_loop(workspace, workspace.sprint(name)):
             _state_file(loop_file, name)
-    is_there = workspace.journal().exists
-    found = _state_file(journal, JOURNAL) if is_there else None
+    found = _state_file(journal, JOURNAL) if workspace.journal().exists else None
     return ImportedLog(workspace.log.head(), files, found)
 
 

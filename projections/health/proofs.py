@@ -227,12 +227,11 @@ def prove(
     around = workspace.log.read(after=max(position - 2, 0), until=position)
     events = {event.position: event for event in around}
     before = events[position - 1].hash if position > 1 else chain.GENESIS
-    path = tree_of(workspace.log, head.position).path(position)
     proof = Proof(
         FORMAT,
         1,
         msgspec.json.decode(line(events[position], previous=before)),
-        [one.hex() for one in path],
+        [one.hex() for one in tree_of(workspace.log, head.position).path(position)],
         head.text,
         signature,
     )

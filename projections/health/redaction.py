@@ -348,10 +348,9 @@ def _of_repository(workspace: Workspace, needle: places.Needle) -> Iterator[Unre
         return
     try:
         with borrowed(repository, workspace.environment) as git:
-            oids = [*without_text.objects_holding(git, needle.forms)][:OBJECTS_MAX]
             commits = dict.fromkeys(
                 line
-                for oid in oids
+                for oid in [*without_text.objects_holding(git, needle.forms)][:OBJECTS_MAX]
                 for line in git.read("log", "--all", "--format=%H", f"--find-object={oid}")
                 .decode()
                 .split()

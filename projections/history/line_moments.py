@@ -389,8 +389,7 @@ def _heads(told: Sequence[Told]) -> Iterator[tuple[int, str | None, str | None]]
 def said_of(git: UntrustedGit, commit: str, sprint_id: str) -> int | None:
     """Return the iteration named by a commit's trailer or note, without verifying it."""
     message = git.read("show", "-s", "--format=%B", commit)
-    listed = git.read("for-each-ref", "--format=%(refname)", NOTES)
-    if listed.strip():
+    if git.read("for-each-ref", "--format=%(refname)", NOTES).strip():
         known = git.read("notes", f"--ref={NOTES}", "list").decode().splitlines()
         note = next((line.split()[0] for line in known if line.endswith(commit)), None)
         if note is not None:

@@ -252,8 +252,7 @@ def _by_commits(
             return None  # nothing is committed yet
         if len(head := said.decode().strip()) != SHA1_CHARS:
             return None
-        objects = (repository.common / "objects").resolve()
-        with history(git, objects) as made:
+        with history(git, (repository.common / "objects").resolve()) as made:
             origin = made.origin((head,), named, content, line)
         if origin.commit is None:
             return _LineFound(NOW, origin)
@@ -371,8 +370,7 @@ def _approvals(told: list[line_moments.Told], phase: str) -> Iterator[ApprovalAn
             is_it = any(phase == top or phase.startswith(f"{top}/") for top in tops)
             if is_it and decided is not None and isinstance(decided[1], f.RequestDecided):
                 said = decided[1]
-                by = decided[0].actor
                 yield ApprovalAnswer(
-                    said.request, by, said.reasoning, decided[0].at, said.rule
+                    said.request, decided[0].actor, said.reasoning, decided[0].at, said.rule
                 )
             decided = None

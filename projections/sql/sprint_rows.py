@@ -299,7 +299,6 @@ def _phase_rows(sprint: Sprint) -> Iterator[Row]:
     for number, node in enumerate(sprint.plan.tree.root.walk(), start=1):
         data = node.data
         tracking = data.get("gate-tracking")
-        attempts = tracking.get("attempts") if isinstance(tracking, dict) else None
         yield (
             sprint.id,
             node.address,
@@ -313,7 +312,7 @@ def _phase_rows(sprint: Sprint) -> Iterator[Row]:
             *(_plain(data.get(name)) for name in names),
             int(data.get("injected") is True),
             gate_status(data),
-            _plain(attempts),
+            _plain(tracking.get("attempts") if isinstance(tracking, dict) else None),
         )
 
 

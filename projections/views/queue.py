@@ -130,11 +130,10 @@ def with_history(
             if asked_by is None:
                 asked_by = _asked_by(recorded, ran)
     begun = sorted((at, number) for number, at in sprint.knowledge.iterations)
-    asked_in = last_begun(found[0].version, begun) or None if found else None
     return RequestWithHistory(
         **asdict(request(sprint, entry)),
         history=found,
-        asked_in=asked_in,
+        asked_in=last_begun(found[0].version, begun) or None if found else None,
         asked_by=asked_by,
     )
 

@@ -54,9 +54,8 @@ class Spending(Struct, frozen=True, omit_defaults=True):
 def spending(took: Spent) -> Spending:
     """Return agent usage as an answer."""
     names = [name for name in Spending.__struct_fields__ if hasattr(took, name)]
-    known = {n: x for n in names if (x := getattr(took, n)) is not None}
     return Spending(
-        **known,
+        **{n: x for n in names if (x := getattr(took, n)) is not None},
         runs_without_cost=took.without_cost,
         runs_without_tokens=took.without_tokens,
         runs_cut_short=took.cut_short,

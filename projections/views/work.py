@@ -255,8 +255,7 @@ def _is_stale(workspace: ServiceWorkspace, sprint: Sprint, *, now: str) -> bool:
     from sprintlog.engine.service.agent_sessions.known_sessions import last_work
 
     worked = last_work(workspace.log, sprint_stream(sprint.id))
-    latest = max(filter(None, (moved, worked)), default=None)
-    return is_stale(sprint, now=now, moved=latest)
+    return is_stale(sprint, now=now, moved=max(filter(None, (moved, worked)), default=None))
 
 
 def _spent(sprint: Sprint) -> Spending | UnsetType:
@@ -343,9 +342,8 @@ def gate_run(
 ) -> GateAnswer:
     """Return a gate's result, based on the event that recorded the check."""
     node = sprint.plan.tree.find(checked.phase)
-    main = next(found for found in events if found.type == f.GateChecked.type)
     return GateAnswer(
-        **asdict(main),
+        **asdict(next(found for found in events if found.type == f.GateChecked.type)),
         **asdict(checked),
         duplicate=duplicate or UNSET,
         status=status,

@@ -76,9 +76,8 @@ class Git:
 
         A variable with the value None is omitted.
         """
-        kept = {n: self.environment[n] for n in _KEPT if n in self.environment}
         made = {
-            **kept,
+            **{n: self.environment[n] for n in _KEPT if n in self.environment},
             "PATH": self.environment.get("PATH", os.defpath),
             "LC_ALL": "C",
             "GIT_DIR": str(self.folder),

@@ -184,8 +184,7 @@ def _together(read: Sequence[_Read]) -> Measured:
     metrics = {**counts, **_of_coverage(_coverage(read)), **_own(read)}
     notes = tuple(f"{one.wanted.file}: {note}" for one in read for note in one.found.notes)
     usages = [one.found.usage for one in read if one.found.usage is not None]
-    usage = known_sum(usages) if usages else None
-    return Measured(metrics, _origins(read), usage, notes)
+    return Measured(metrics, _origins(read), known_sum(usages) if usages else None, notes)
 
 
 def _own(read: Sequence[_Read]) -> dict[str, int | float]:

@@ -62,8 +62,7 @@ class Transcript(Output):
         write_whole(self._descriptor, chunk[: self._room])
         self._room -= len(chunk)
         if self._room < 0:
-            rest = f"\n{note('the rest is left out')}\n"
-            write_whole(self._descriptor, rest.encode())
+            write_whole(self._descriptor, f"\n{note('the rest is left out')}\n".encode())
 
 
 def run_hook_command(

@@ -94,8 +94,7 @@ def read_sarif(report: Report) -> Found:
         raise report.bad("contains no run with results", field="runs")
     levels = Counter(level for run in runs for level in _levels(run))
     counts = {"lint_errors": levels["error"], "lint_warnings": levels["warning"]}
-    names = sorted({run.tool.driver.name for run in runs})
-    return Found(counts, tool=", ".join(names))
+    return Found(counts, tool=", ".join(sorted({run.tool.driver.name for run in runs})))
 
 
 def _levels(run: _Run) -> Iterator[_Level]:

@@ -158,8 +158,7 @@ def _read(path: Path) -> bytes:
     # Do not wait for the other end of a pipe or follow a link out of the tree.
     if path.is_symlink():
         raise OSError(0, "it is a link; specify the file that it points to")
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(0, "it is not a regular file")

@@ -210,8 +210,7 @@ def below(plan: PlacementPlan, folder: str, present: Snapshot) -> PlacementPlan:
     written = tuple(path for path in writes if path not in stuck)
     # An existing folder keeps its mode.
     modes |= present.folders
-    moved = PlacementPlan(writes, [], {}, [], skipped, modes, {}, written)
-    return against(moved, present)
+    return against(PlacementPlan(writes, [], {}, [], skipped, modes, {}, written), present)
 
 
 def _deepest_first(path: str) -> tuple[int, str]:

@@ -11,6 +11,7 @@ from os import urandom
 from pathlib import PurePath
 from typing import NamedTuple, Unpack
 
+import msgspec
 from msgspec.structs import replace
 
 from ...adapters.agents.outcome import Activity
@@ -118,36 +119,30 @@ class Reply(NamedTuple):
     """Whether files changed during the run; None if unknown."""
 
 
-class Driver:
+class Driver(msgspec.Struct, eq=False):
     """Runs an agent's command for a sprint, and records the results."""
 
-    def __init__(
-        self,
-        workspace: ServiceWorkspace,
-        sprint_id: str,
-        means: RunSettings,
-        signals: Signals,
-        lock: int,
-        tell: Tell,
-        after_run: AfterRun | None = None,
-    ) -> None:
-        self.workspace = workspace
-        self.sprint_id = sprint_id
-        self.means = means
-        self.signals = signals
-        self.lock = lock
-        """The lock inherited by every process, so that none outlives the loop unnoticed."""
-        self.tell = tell
-        self._beaten = time.monotonic()
-        self.correlation = work_in(means.environment) or urandom(16).hex()
-        """The correlation id of everything that this run and its agents record."""
-        self._after_run = after_run
-        self._ended: AgentRunEnded | None = None
-        """The agent's last run, until its sessions are compared."""
-        self.is_asking = False
-        """Whether an agent is working."""
-        self.unrecorded: SpooledRun | None = None
-        """The agent's last run, until it is recorded."""
+    workspace: ServiceWorkspace
+    sprint_id: str
+    means: RunSettings
+    signals: Signals
+    lock: int
+    """The lock inherited by every process, so that none outlives the loop unnoticed."""
+    tell: Tell
+    after_run: AfterRun | None = None
+    correlation: str = ""
+    """The correlation id of everything that this run and its agents record."""
+    is_asking: bool = False
+    """Whether an agent is working."""
+    unrecorded: SpooledRun | None = None
+    """The agent's last run, until it is recorded."""
+    ended: AgentRunEnded | None = None
+    """The agent's last run, until its sessions are compared."""
+    beaten: float = msgspec.field(default_factory=time.monotonic)
+    """The time of the last heartbeat, by the monotonic clock."""
+
+    def __post_init__(self) -> None:
+        self.correlation = work_in(self.means.environment) or urandom(16).hex()
 
     def notify(self, notice: Notice) -> None:
         """Send a notice, if notices are enabled."""
@@ -181,7 +176,7 @@ class Driver:
         is_fallback: bool = False,
     ) -> Reply:
         """Run the agent with a prompt; return its reply, including the verdict."""
-        self._beaten = time.monotonic()
+        self.beaten = time.monotonic()
         calls, files = StreamCalls(), ListedFiles(self.workspace)
         since, means = self.workspace.log.head().position, self.means
         other = means.fallback if is_fallback else None
@@ -228,7 +223,7 @@ class Driver:
             verdict = replace(verdict, error=why)
         self.tell(f"       {_said(run, verdict, is_hung=is_hung)}")
         is_only = work_in(self.means.environment) is None
-        self._ended = AgentRunEnded(self.correlation, since, is_only, activity.agent, calls)
+        self.ended = AgentRunEnded(self.correlation, since, is_only, activity.agent, calls)
         if not answer.is_cut:
             place = self.workspace, self.sprint_id, answer.text
             verdict = replace(verdict, said=items_in(*place, told=told, **self.envelope()))
@@ -249,16 +244,16 @@ class Driver:
 
     def compare_sessions(self) -> None:
         """Start comparing the run with the agent's hooks, once the run is recorded."""
-        ended, self._ended = self._ended, None
+        ended, self.ended = self.ended, None
         self.unrecorded = None
-        if ended is not None and self._after_run is not None:
-            self._after_run(ended)
+        if ended is not None and self.after_run is not None:
+            self.after_run(ended)
 
     def _beat(self) -> None:
         """Record a heartbeat if one is due; called every minute."""
-        if time.monotonic() - self._beaten < BEAT_SECONDS:
+        if time.monotonic() - self.beaten < BEAT_SECONDS:
             return
-        self._beaten = time.monotonic()
+        self.beaten = time.monotonic()
         follow(self.workspace)
         self.handle(lifecycle.RecordHeartbeat())
         self.refresh()

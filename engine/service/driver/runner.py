@@ -7,6 +7,7 @@ briefly while a program replaces it.
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from ...adapters.processes.signals import InterruptedBySignal
 from ...errors import NotFoundError, RefusedError
@@ -230,33 +231,26 @@ class Runner:
         return agent.ran_as(action.phase, asked, is_repair=is_repair), asked.verdict
 
 
-class Prompts:
+class Prompts(NamedTuple):
     """Adds the agent's prompts to actions."""
 
-    def __init__(
-        self,
-        workspace: ServiceWorkspace,
-        file: str | None,
-        *,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._workspace = workspace
-        self._file = file
-        self._sleep = sleep
+    workspace: ServiceWorkspace
+    file: str | None
+    sleep: Callable[[float], None] = time.sleep
 
     def told(self, sprint: Sprint, action: Action) -> Action:
         """Return an action with its prompt, or a stop if its prompt file is unreadable."""
         tries = round(PATIENCE_SECONDS / _AGAIN_SECONDS)
         while True:
             try:
-                return prompts.with_prompt(self._workspace, sprint, action, file=self._file)
+                return prompts.with_prompt(self.workspace, sprint, action, file=self.file)
             except NotFoundError as error:
                 if tries <= 0:
                     return self._stop(action, error)
             except RefusedError as error:
                 return self._stop(action, error)
             tries -= 1
-            self._sleep(_AGAIN_SECONDS)
+            self.sleep(_AGAIN_SECONDS)
 
     def _stop(self, action: Action, error: RefusedError) -> Action:
         return Action(

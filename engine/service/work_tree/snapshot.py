@@ -154,11 +154,10 @@ def take_tree(
     **taking: Unpack[Taking],
 ) -> TakenSnapshot:
     """Take a snapshot of the work tree unless it equals `last`; requires the lock."""
-    moment = parse(workspace.now() if at is None else at)
     return take(
         store,
         workspace.location.root,
-        at_seconds=max(int(moment.timestamp()), 0),
+        at_seconds=max(int(parse(workspace.now() if at is None else at).timestamp()), 0),
         limits=limits or limits_of(workspace),
         without=[workspace.location.folder],
         own=kept_out(workspace) | for_people(workspace),

@@ -207,10 +207,9 @@ class StartWrapped(Command, frozen=True):
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
         check_exists(sprint)
-        number = sprint.knowledge.iteration_max + 1
         return [
             IterationStarted(
-                number,
+                sprint.knowledge.iteration_max + 1,
                 beyond_limit=self.session is None and is_used_up(sprint),
                 is_wrapped=True,
                 before=self.before,

@@ -24,9 +24,8 @@ def _evolve_completed(plan: Plan, event: f.SprintCompleted, at: str) -> None:
     plan.set_status(words.COMPLETED)
     plan.stats["completed-at"] = at
     if event.abandons_goal:
-        left = {"detected-at": at, "iteration": plan.iteration or None}
         plan.document["ralph-exit"] = {
-            **left,
+            **{"detected-at": at, "iteration": plan.iteration or None},
             "final-summary": f"abandoned: {event.reason}",
         }
 

@@ -178,9 +178,8 @@ def find_gate(sprint: Sprint, phase: str | None) -> tree.Node:
             found.append(node)
         node = node.parent
     if not found:
-        where = f"phase {phase} has no gate" if phase else "no gate waits at the pointer"
         raise RefusedError(
-            where,
+            f"phase {phase} has no gate" if phase else "no gate waits at the pointer",
             hint="run `sprintlog gate show` to list the gates",
             phase=phase,
             command="gate",

@@ -103,10 +103,9 @@ def _has_nul(text: object) -> bool:
 
 def _in_figures(document: Data, view: Data) -> list[str]:
     given = mapping_of(document, "stats")
-    keys = ("total-phases", "completed-phases", "total-steps", "completed-steps")
     return [
         f"stats.{key} is {given[key]}, the tree says {view['stats'].get(key)}"
-        for key in keys
+        for key in ("total-phases", "completed-phases", "total-steps", "completed-steps")
         if key in given and given[key] != view["stats"].get(key)
     ]
 

@@ -135,10 +135,9 @@ def urgent(sprint: Sprint, *, priority: str = HIGH, put_off: bool = False) -> li
     With `put_off`, include requests that are deferred until later in this sprint.
     """
     priorities = words.PRIORITIES[: words.PRIORITIES.index(priority) + 1]
-    queue = filter(takes_part, sprint.queue)
     return [
         entry["id"]
-        for entry in queue
+        for entry in filter(takes_part, sprint.queue)
         if entry.get("priority") in priorities
         and (entry["status"] == words.PENDING or (put_off and _comes_back(entry)))
     ]

@@ -167,8 +167,7 @@ class LastEvents(msgspec.Struct):
 
     def forget_indices(self) -> None:
         """Remove the events addressed by an index, which may now refer to another node."""
-        found = self.nodes, self.gates, self.work, self.repaired, self.failures
-        for latest in found:
+        for latest in self.nodes, self.gates, self.work, self.repaired, self.failures:
             latest.forget_indices()
 
     def stored(self) -> dict[str, dict[str, Stored]]:

@@ -298,8 +298,7 @@ class ServerAppends(ServerQueries):
 
     def _found(self, position: int, count: int) -> stores.Appended:
         """Return the result of an append that is already in the log at a position."""
-        events = self.read(after=position - 1, until=position + count - 1)
-        return self._told(list(events))
+        return self._told(list(self.read(after=position - 1, until=position + count - 1)))
 
     def _told(self, events: list[stores.RecordedEvent]) -> stores.Appended:
         """Acknowledge the last event, and return the events as the append's result."""

@@ -238,8 +238,7 @@ def open_database(
     only_read: errors.SprintlogError | None = None
     while True:
         try:
-            is_reader = readonly or only_read is not None
-            raw, is_behind = _open(path, mode, readonly=is_reader)
+            raw, is_behind = _open(path, mode, readonly=readonly or only_read is not None)
         except sqlite3.Error as error:
             patience = patience or Patience(wait, entropy=entropy, path=path)
             patience.after(error)

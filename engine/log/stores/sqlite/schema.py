@@ -215,8 +215,7 @@ def _difference(made: dict[str, str], names: dict[str, str]) -> str:
 
 
 def _name_in(statement: str) -> str:
-    words = statement.replace("UNIQUE ", "", 1).split()
-    return words[2].removesuffix("(")
+    return statement.replace("UNIQUE ", "", 1).split()[2].removesuffix("(")
 
 
 def _made(connection: sqlite3.Connection) -> dict[str, str]:
