@@ -148,12 +148,11 @@ def read_moment(text: str, *, field: str, is_since: bool, takes_days: bool) -> s
             if takes_days
             else "a valid time; use ISO 8601"
         )
-        hint = f"examples of times: {FORMS}"
         points = ("best", "start") if takes_days else ()
         raise InvalidInputError(
             f"{said} is not {what}",
             field=field,
-            hint=hint,
+            hint=f"examples of times: {FORMS}",
             unknown=(text, (*points, *WORDS)),
         )
     note(f"{said} is {told(found, zone=None)}")

@@ -98,9 +98,8 @@ def load(extension: Extension) -> Any:
     """Import an extension's object; raise `ExtensionError` if that fails."""
     from importlib.metadata import EntryPoint
 
-    group = GROUPS[extension.kind]
     with named(extension):
-        return EntryPoint(extension.name, extension.value, group).load()
+        return EntryPoint(extension.name, extension.value, GROUPS[extension.kind]).load()
 
 
 @contextmanager

@@ -88,9 +88,8 @@ def _replication(log: PostgresLog) -> Check:
 
 def _role(role: str, *, is_owner: bool) -> Check:
     if is_owner:
-        what = f"{role} owns the log and could drop it"
         hint = "`GRANT sprintlog_writer TO …` is enough to record"
-        return Check("role", NOTE, what, hint)
+        return Check("role", NOTE, f"{role} owns the log and could drop it", hint)
     return Check("role", OK, f"{role} may only call and read")
 
 

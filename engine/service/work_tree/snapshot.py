@@ -130,9 +130,8 @@ def kept_files(
         taken = take_tree(workspace, store, limits=limits, at=at, **taking)
 
         def event_for(sprint: Sprint) -> SnapshotTaken:
-            number = sprint.plan.iteration
             purpose = snapshots.purpose_now(sprint, tree=workspace.tree)
-            return taken_event(workspace, taken, number, purpose)
+            return taken_event(workspace, taken, sprint.plan.iteration, purpose)
 
         try:
             yield taken, event_for

@@ -172,8 +172,7 @@ class Hierarchy:
             # Checked even if every item names another workflow.
             self._phases_of_step(workflow, flat.part.phase, flat)
         items = collection.items if collection else ()
-        kinds = (kind, name)
-        return {**node, "steps": [self._step(item, kinds, flat) for item in items]}
+        return {**node, "steps": [self._step(item, (kind, name), flat) for item in items]}
 
     def _collection(
         self, phase: Definition, name: str, field: str
