@@ -32,7 +32,7 @@ from ..sprint.state.words import COMPLETED, NOT_STARTED
 from . import wrap
 from .agent_sessions import at_work
 from .agent_sessions.known_sessions import event_of
-from .agent_sessions.ran import outcome
+from .agent_sessions.ran import answer_of, outcome
 from .port import Decide, Envelope
 from .session_totals import turn_alone
 from .work_tree import start_files
@@ -85,6 +85,8 @@ class TurnStart(msgspec.Struct, frozen=True):
     before: str | None = None
     """The snapshot of the files; None if they may have changed since."""
     head: str | None = None
+    iteration: str = ""
+    """The latest start or end of an iteration before the turn."""
 
 
 def settle(
@@ -250,7 +252,8 @@ class _Recorded:
             tell=lambda problem: None,
             actor=ACTOR,
         )
-        start = TurnStart(self._turn.first, files, self._head())
+        latest = self._iteration(sprint_id)
+        start = TurnStart(self._turn.first, files, self._head(), latest)
         with suppress(OSError):
             self._place.parent.mkdir(mode=0o700, exist_ok=True)
             replace_file(self._place, msgspec.json.encode(start), mode=0o600)
@@ -287,11 +290,21 @@ class _Recorded:
 
     def _has_changes(self, sprint_id: str, start: TurnStart | None) -> bool:
         """Return whether a turn without a tool call changed a file or committed."""
-        if start is None or self._is_late:
+        others = at_work.others_at_work(self._workspace.location)
+        if start is None or self._is_late or any(x.has_called for x in others):
+            return False
+        is_open = open_iteration(self._workspace.sprint(sprint_id).plan) is not None
+        if is_open or start.iteration != self._iteration(sprint_id):
+            # The changes may be those of another iteration.
             return False
         files, head = start.before, start.head
         is_same = files is None or start_files.equals(self._workspace, sprint_id, files)
         return not is_same or head != self._head()
+
+    def _iteration(self, sprint_id: str) -> str:
+        """Return the latest start or end of an iteration."""
+        last = self._workspace.sprint(sprint_id).plan.last.iteration
+        return f"{last.type} {last.number}" if last else ""
 
     def _begin(self, sprint_id: str, start: TurnStart | None) -> int:
         """Start the iteration and return its number."""
@@ -332,7 +345,8 @@ class _Recorded:
         """Return the command that records the end of the turn, with its figures."""
         turn, agent = self._turn, self._session.partition("-")[0]
         reading = self._means.read(agent, turn)
-        answer, activity = self._answer(reading), reading and reading.activity
+        answer = answer_of(turn.end, reading and reading.answer)
+        activity = reading and reading.activity
         output = Output()
         output.feed(answer.text.encode(errors="surrogateescape"))
         after = repository_state(self._workspace.location.root, self._workspace.environment)
@@ -373,23 +387,6 @@ class _Recorded:
             ran = replace(ran, **outcome(Verdict(COMPLETED)))
         session = None if reading is None else reading.ran
         return replace(ended, ran=turn_alone(self._workspace, ran, session))
-
-    def _answer(self, reading: TurnReading | None) -> Answer:
-        """Return the answer of the turn, as the hook and the transcript report it."""
-        end, known = self._turn.end, reading and reading.answer
-        if end is None:
-            # The outcome is unknown, unless the transcript states it.
-            is_stopped = known is not None and known.is_stopped
-            return Answer("", is_stopped=is_stopped, is_cut=True)
-        text = end.text if end.text is not None else known.text if known else ""
-        if not end.failed:
-            return Answer(text)
-        is_stopped = end.error in (None, "aborted")
-        error = end.error or "the user stopped the agent"
-        refusal = known.refusal if known else None
-        return Answer(
-            text, (known and known.error) or error, is_stopped=is_stopped, refusal=refusal
-        )
 
 
 def _milliseconds(time: str) -> int:

@@ -143,6 +143,21 @@ def test_two_sessions_at_once(tree: Tree, session: HookedSession) -> None:
     assert tree.why("c") == "agent 3"
 
 
+def test_a_question_while_another_agent_works(tree: Tree, session: HookedSession) -> None:
+    """Files that another agent changes do not make a question an iteration."""
+    other = HookedSession(tree, "codex", "c-1")
+    for _ in range(2):
+        session.ask("why?")
+        other.ask()
+        other.call(a="two")
+        session.stop()
+        session.ask("and?")
+        other.stop()
+        session.stop()
+    assert tree.iterations() == ["+1", "-1", "+2", "-2"]
+    assert {one.session for one in tree.events(f.IterationStarted)} == {"codex-c-1"}
+
+
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini"])
 def test_an_answer_that_another_program_refused(tree: Tree, agent: str) -> None:
     """Work after an answer belongs to the same iteration, which ends again."""

@@ -31,16 +31,25 @@ class Work:
         ]
         self.running: dict[HookedSession, int] = {}
         """The turns of the agents that are working."""
+        self.unsettled: set[HookedSession] = set()
+        """The sessions whose latest hook did not settle."""
+        self.called: set[str] = set()
+        """The turns in which an agent called a tool."""
         self.turns = 0
         self.asked: dict[HookedSession, list[int]] = {x: [] for x in self.sessions}
 
     def go_on(self) -> None:
         """Take a step: of an agent, or of a person if no agent is working."""
-        self.tree.settles = self.chance.random() < 0.9
         session = self.chance.choice(self.sessions)
+        # At most one of two processes of a session's hooks is killed.
+        self.tree.settles = session in self.unsettled or self.chance.random() < 0.9
         if not self.running and self.chance.random() < 0.4:
             self.write(PERSON)
-        elif session not in self.running:
+            return
+        self.unsettled ^= {session} & self.unsettled
+        if not self.tree.settles:
+            self.unsettled.add(session)
+        if session not in self.running:
             self.tree.worker(process(os.getppid()))
             self.turns += 1
             session.ask()
@@ -58,6 +67,7 @@ class Work:
     def call(self, session: HookedSession) -> None:
         """Let an agent change a file and report the call."""
         author = f"{session.session}:{self.running[session]}"
+        self.called.add(author)
         self.write(author)
         session.call()
 
@@ -106,6 +116,7 @@ class Work:
             self.asked[session].append(0)
             session.stop()
         numbers = self.numbers()
+        assert {*numbers} == self.called
         with Workspace.open(self.tree.root) as workspace:
             for name in FILES:
                 file = self.tree.root / f"{name}.txt"

@@ -9,9 +9,9 @@ from ...adapters.agents.outcome import Activity, key_of
 from ...adapters.hooks.transcript_calls import StreamCalls
 from ...adapters.processes.output import Output
 from ...log.port import Log
-from ...sessions.events import SessionStarted, ToolCalled
+from ...sessions.events import SessionStarted, ToolCalled, TurnEnded
 from ...sessions.names import session_of
-from ...sprint.answers.verdict import Verdict
+from ...sprint.answers.verdict import Answer, Verdict
 from ...sprint.events import AgentRan, GitState
 from ...sprint.state.words import NO_SUCCESS
 from .known_sessions import event_of
@@ -41,6 +41,20 @@ class HookedSession(NamedTuple):
     stream: str
     is_over: bool
     """Whether the session started or resumed in this run, and so ended with its process."""
+
+
+def answer_of(end: TurnEnded | None, known: Answer | None) -> Answer:
+    """Return the answer of a turn, as its hook and its transcript report it."""
+    if end is None:
+        # The outcome is unknown, unless the transcript states it.
+        is_stopped = known is not None and known.is_stopped
+        return Answer("", is_stopped=is_stopped, is_cut=True)
+    text = end.text if end.text is not None else known.text if known else ""
+    if not end.failed:
+        return Answer(text)
+    error = (known and known.error) or end.error or "the user stopped the agent"
+    is_stopped, refusal = end.error in (None, "aborted"), known.refusal if known else None
+    return Answer(text, error, is_stopped=is_stopped, refusal=refusal)
 
 
 def printed(output: Output, activity: Activity, verdict: Verdict) -> AgentRan:
