@@ -65,7 +65,7 @@ class _Reading:
         understood = 0
         for number, line in objects:
             try:
-                at = _moment(line)
+                at = extensions.ForeignFile.normalised(_text(line, "ts"), field="ts")
                 key = self._key(line)
                 if is_history:
                     self._of_history(line, at, key)
@@ -147,10 +147,6 @@ class _Reading:
 def _short(what: str, more: object) -> str:
     said = more if isinstance(more, str) else msgspec.json.encode(more).decode()
     return (f"{what}: {said}" if said else what)[:TEXT_CHARS_MAX]
-
-
-def _moment(line: Data) -> str:
-    return extensions.ForeignFile.normalised(_text(line, "ts"), field="ts")
 
 
 def _text(line: Data, name: str, before: str = "") -> str:

@@ -247,7 +247,11 @@ def take_document(ours: JournalDocument, theirs: Data) -> ForeignEvents:
             problems += _differences(where, part, recorded)
             if isinstance(part, parts.Learning) and isinstance(recorded, parts.Learning):
                 events += _of_learning(ours, part, recorded)
-                problems += _counted_less(where, part, recorded)
+                if part.times_referenced < recorded.times_referenced:
+                    known = recorded.times_referenced
+                    problems.append(f"{where}.times_referenced: {known} were counted")
+                if part.still_valid and not recorded.still_valid:
+                    problems.append(f"{where}.still_valid: it was retired and stays so")
     return ForeignEvents(events, problems)
 
 
@@ -320,15 +324,6 @@ def _differences(where: str, theirs: Part, ours: Part) -> Iterator[str]:
     for field in before:
         if before[field] != after[field] and field not in _COUNTED:
             yield f"{where}.{field}: differs from the recorded value, which is unchanged"
-
-
-def _counted_less(
-    where: str, theirs: parts.Learning, ours: parts.Learning
-) -> Iterator[str]:
-    if theirs.times_referenced < ours.times_referenced:
-        yield f"{where}.times_referenced: {ours.times_referenced} were counted"
-    if theirs.still_valid and not ours.still_valid:
-        yield f"{where}.still_valid: it was retired and stays so"
 
 
 def _of_learning(

@@ -15,6 +15,7 @@ from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.append import check_limits, check_moment
 from sprintlog.engine.log.chain import START, Row, check_chain, check_rows, recorded
 from sprintlog.engine.log.envelope import PAYLOAD_BYTES_MAX, Head, NewEvent, RecordedEvent
+from sprintlog.engine.log.event import made_from
 from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
 from sprintlog.engine.log.port import Log, Take
 from sprintlog.engine.service.place.location import PROGRESS, wrong_place
@@ -212,17 +213,11 @@ def problem_of(recorded: RecordedEvent) -> str | None:
     """Return the reason why a log would not accept an event, or None."""
     try:
         event = None if recorded.payload is None else catalogue.CODEC.decode(recorded)
-        checked = NewEvent(
-            type=recorded.type,
+        checked = made_from(
+            NewEvent,
+            recorded,
             payload=b"{}" if recorded.payload is None else recorded.payload,
-            at=recorded.at,
-            actor=recorded.actor,
-            schema_version=recorded.schema_version,
-            correlation_id=recorded.correlation_id,
-            causation_id=recorded.causation_id,
-            payload_bytes_max=PAYLOAD_BYTES_MAX
-            if event is None
-            else event.payload_bytes_max,
+            payload_bytes_max=event.payload_bytes_max if event else PAYLOAD_BYTES_MAX,
         )
         check_limits(
             recorded.stream, [checked], key=recorded.key, key_digest=recorded.key_digest

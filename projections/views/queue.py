@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.events import EVENTS, REQUEST, AgentRan, Injection,
 from sprintlog.engine.sprint.iterations.outcomes import last_begun
 from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.engine.sprint.queue.rules import Ruling
-from sprintlog.engine.sprint.state import effective_history
+from sprintlog.engine.sprint.state.effective_history import effective_ranges, is_effective
 from sprintlog.engine.sprint.state.queue import takes_part
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -116,7 +116,7 @@ def with_history(
     sprint: Sprint, entry: Data, events: Iterable[RecordedEvent]
 ) -> RequestWithHistory:
     """Return a request with its history, as of the sprint's version."""
-    live = effective_history.effective_ranges(sprint.knowledge.rollbacks, sprint.version)
+    live = effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     found: list[RequestHistory] = []
     asked_by, ran = None, None
     for recorded in events:
@@ -126,7 +126,11 @@ def with_history(
             continue
         event = CODEC.decode(recorded)
         if getattr(event, "request", None) == entry["id"]:
-            found.append(_happened(recorded, event, live))
+            said = {name: getattr(event, name) for name in _SAID.get(type(event), ())}
+            in_force = isinstance(event, queue.RequestQueued) or is_effective(
+                live, recorded.version
+            )
+            found.append(filled(RequestHistory, recorded, in_force=in_force, **said))
             if asked_by is None:
                 asked_by = _asked_by(recorded, ran)
     begun = sorted((at, number) for number, at in sprint.knowledge.iterations)
@@ -152,16 +156,6 @@ def ruling(found: Ruling) -> RulingAnswer:
     why = [x.reasoning for x in found.events if isinstance(x, queue.RequestDecided)]
     came = [a for x in found.events if isinstance(x, Injection) for a in addresses(x)]
     return filled(RulingAnswer, found, reasoning=why[0] if why else None, addresses=came)
-
-
-def _happened(
-    recorded: RecordedEvent, event: Event, live: list[effective_history.VersionRange]
-) -> RequestHistory:
-    said = {name: getattr(event, name) for name in _SAID.get(type(event), ())}
-    in_force = isinstance(event, queue.RequestQueued) or effective_history.is_effective(
-        live, recorded.version
-    )
-    return filled(RequestHistory, recorded, in_force=in_force, **said)
 
 
 def matching(sprint: Sprint, wanted: Mapping[str, Collection[str]]) -> list[dict[str, Any]]:

@@ -196,7 +196,12 @@ def run_kept(
             start_new_session=True,
         )
         try:
-            _hand_over(order, ours, [theirs, *ends])
+            # If the supervisor has ended already, the missing answer reveals that.
+            with suppress(ConnectionError):
+                ours.sendall(json.dumps([_SOURCE, order]).encode() + b"\n")
+            theirs.close()
+            for end in ends:
+                end.close()
             started(supervisor.pid)
             until = time.monotonic() + timeout_seconds + PATIENCE_SECONDS
             look = partial(watch, supervisor.pid)
@@ -206,17 +211,6 @@ def run_kept(
             if supervisor.returncode:
                 orphans.end()
     return _understood(answer) if answer else None
-
-
-def _hand_over(
-    order: Mapping[str, Any], ours: socket.socket, ends: Collection[Any]
-) -> None:
-    """Send the order to the supervisor, and close this process's copies of its pipes."""
-    # If it has ended already, the missing answer reveals that.
-    with suppress(ConnectionError):
-        ours.sendall(json.dumps([_SOURCE, order]).encode() + b"\n")
-    for end in ends:
-        end.close()
 
 
 def _understood(answer: bytes) -> ProgramEnded:

@@ -90,8 +90,11 @@ def plan(
             skipped.append(LeftOut(path, NOT_KNOWN))
         else:
             removals.append(path)
-    left_over = _folders_gone(wanted, present, is_touched)
-    gone = [path for path in left_over if is_meant(path) and path not in unknown]
+    # The parents of paths that must not change stay as well.
+    there = (*present.files, *present.folders)
+    staying = parents_of(path for path in there if not is_touched(path))
+    staying |= {*unknown, *wanted.folders}
+    gone = [path for path in present.folders if is_meant(path) and path not in staying]
     made = PlacementPlan(
         writes,
         sorted(removals),
@@ -131,16 +134,6 @@ def _is_as_then(path: str, reason: str, wanted: Snapshot, present: Snapshot) -> 
         return reason == OTHER_TREE or then == present.marks.get(path)
     # Older versions recorded only that a nested repository existed.
     return reason == NESTED and path in dict(present.left_out)
-
-
-def _folders_gone(
-    wanted: Snapshot, present: Snapshot, is_touched: Callable[[str], bool]
-) -> list[str]:
-    """Return the folders to remove, except parents of paths that must not change."""
-    there = (*present.files, *present.folders)
-    staying = parents_of(path for path in there if not is_touched(path))
-    kept = staying | wanted.folders.keys()
-    return [path for path in present.folders if path not in kept]
 
 
 def reverse(plan: PlacementPlan, before: Snapshot) -> PlacementPlan:

@@ -63,7 +63,18 @@ def measure_by_rules(
     have changed.
     """
     changed = save_instruments(workspace, sprint_id, capturer.commands, envelope=envelope)
-    command = _measured(workspace, sprint_id, number, capturer, interruptible)
+    command: measurement.Measuring | measurement.FailMeasurement
+    try:
+        with interruptible():
+            command = capturer.add_to(
+                measurement.MeasureIteration({}, number)
+                if number
+                else measurement.CaptureBaseline({})
+            )
+        # A measurement that the rules refuse counts as failed.
+        decided(command, workspace.sprint(sprint_id), workspace.now())
+    except SprintlogError as error:
+        command = capturer.failure(error, number)
     decide = with_instruments(command, changed)
     if changed is not None and isinstance(command, measurement.MeasureIteration):
         capturer.notes += (f"iteration {number} changed its measure: {changed.words}",)
@@ -79,28 +90,6 @@ def measure_by_rules(
             not_kept = str(error)
     outcome = workspace.handle_with(sprint_id, decide, **envelope)
     return MeasuredByRule(command, outcome, capturer.notes, not_kept=not_kept)
-
-
-def _measured(
-    workspace: Service,
-    sprint_id: str,
-    number: int,
-    capturer: "Capturer",
-    interruptible: Callable[[], AbstractContextManager[None]],
-) -> measurement.Measuring | measurement.FailMeasurement:
-    found: measurement.Measuring = (
-        measurement.MeasureIteration({}, number)
-        if number
-        else measurement.CaptureBaseline({})
-    )
-    try:
-        with interruptible():
-            found = capturer.add_to(found)
-        # A measurement that the rules refuse counts as failed.
-        decided(found, workspace.sprint(sprint_id), workspace.now())
-    except SprintlogError as error:
-        return capturer.failure(error, number)
-    return found
 
 
 def order_of(rules: MeasureRules, sprint: Sprint) -> MeasurementOrder:

@@ -13,7 +13,7 @@ from ...errors import SprintlogError
 from ...judging.events import IterationMeasured, MeasurementChanged
 from ...judging.instruments import compare, is_instrument, scripts_in, words_in
 from ...log.event import Event
-from ...sprint.events.snapshots import OF_INSTRUMENTS, SnapshotTaken
+from ...sprint.events.snapshots import OF_INSTRUMENTS
 from ...sprint.iterations.snapshots import TakeSnapshot
 from ...sprint.state.knowledge import HeldSnapshot
 from ...sprint.state.sprint import Sprint
@@ -50,6 +50,11 @@ def save_instruments(
     known = workspace.sprint(sprint_id).knowledge
     accepted, last = known.accepted_instruments, known.instruments[-1:]
     store = store_of(workspace)
+
+    def decide(sprint: Sprint, at: str) -> list[Event]:
+        saved = replace(event_for(sprint), purpose=OF_INSTRUMENTS)
+        return TakeSnapshot(saved).decide(sprint, at)
+
     try:
         if accepted is not None:
             # Without a command, a measurement does not name its script.
@@ -60,7 +65,9 @@ def save_instruments(
             if is_late() or not (last or taken.files):
                 return None
             if taken.tree != tree:
-                _record(workspace, sprint_id, event_for, envelope)
+                workspace.handle_with(
+                    sprint_id, decide, without={"refuse_edits"}, **envelope
+                )
         if accepted is None:
             return None
         now = taken.commit if taken.tree != tree else last[0].snapshot
@@ -84,19 +91,6 @@ def with_instruments(decide: Decide, changed: MeasurementChanged | None) -> Deci
         return found
 
     return decide if changed is None else decide_both
-
-
-def _record(
-    workspace: Service,
-    sprint_id: str,
-    event_for: Callable[[Sprint], SnapshotTaken],
-    envelope: Envelope,
-) -> None:
-    def decide(sprint: Sprint, at: str) -> list[Event]:
-        taken = replace(event_for(sprint), purpose=OF_INSTRUMENTS)
-        return TakeSnapshot(taken).decide(sprint, at)
-
-    workspace.handle_with(sprint_id, decide, without={"refuse_edits"}, **envelope)
 
 
 def _compared(

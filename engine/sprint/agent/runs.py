@@ -195,6 +195,10 @@ class RecordRun(Command, frozen=True):
         return [self.ran]
 
 
+def _as_ran(event: AgentRan) -> RecordRun:
+    return RecordRun(event)
+
+
 class StartTurn(Command, frozen=True):
     """Start an iteration for the goal; do nothing if one is running."""
 
@@ -257,4 +261,4 @@ def _went_well(sprint: Sprint, turn: Turn, at: str) -> list[Event]:
     return [*steps, *ended, GoalClaimed(plan.turns.number, turn.summary, ANSWER, why)]
 
 
-CAUSED: Events = {AgentRan: RecordRun}
+CAUSED: Events = {AgentRan: _as_ran}

@@ -129,6 +129,10 @@ class ChangeRules(Command, frozen=True):
         return [*SetRules(rules.change_rules(now, **named)).decide(sprint, at), *budgets]
 
 
+def _sets(event: f.RulesSet) -> SetRules:
+    return SetRules(event)
+
+
 class ApplyArtifacts(Command, frozen=True):
     """Record which of the selected iteration's files were copied, and where to."""
 
@@ -272,4 +276,4 @@ def _check_reason(reason: str) -> None:
         )
 
 
-CAUSED: Events = {f.RulesSet: SetRules, f.ArtifactsApplied: ApplyArtifacts}
+CAUSED: Events = {f.RulesSet: _sets, f.ArtifactsApplied: ApplyArtifacts}

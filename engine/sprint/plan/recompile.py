@@ -97,7 +97,11 @@ def _compare_children(
         if new_ones:
             position = place or InjectionPosition("before", where)
             found.additions.append(Addition(level + 1, new_ones, position))
-        _compare_nodes(there[identity], child, where, level + 1, found)
+        before = there[identity]
+        # The command that starts a phase may specify another model.
+        fields = [f for f in _OF_NODE if f != "model" or not before.get("started-at")]
+        _compare_fields(before, child, where, fields, found)
+        _compare_children(before, child, where, level + 1, found)
         place, new_ones = InjectionPosition("after", where), []
     if new_ones:
         end = (END_OF_PHASE, address) if address else (END_OF_WORKFLOW,)
@@ -109,15 +113,6 @@ def _children(node: Data, key: str) -> Iterator[Data]:
     for child in list_of(node, key):
         if isinstance(child, dict) and takes_part(child):
             yield child
-
-
-def _compare_nodes(
-    old: Data, new: Data, where: str, level: int, found: PlanChanges
-) -> None:
-    # The command that starts a phase may specify another model.
-    fields = [f for f in _OF_NODE if f != "model" or not old.get("started-at")]
-    _compare_fields(old, new, where, fields, found)
-    _compare_children(old, new, where, level, found)
 
 
 def _compare_fields(
