@@ -100,7 +100,7 @@ CRITERIA: dict[str, Criterion] = {
     "live-tools: a real program works with three sprintlog tools": tooled.works_with_tools,
     "live-turns: three turns are recorded like three wraps": turns.as_wraps,
     "live-turns: refused claims and background tasks continue a turn": turns.continued,
-    "live-turns: sessions mix with wraps and worktrees": turns.mixed,
+    "live-turns: sessions mix with wraps, worktrees, each other and kills": turns.mixed,
     "live-start: two commands and a minute lead to an iteration": first_minutes.in_time,
     "hostile gates get their verdict and leave nothing": gates.hostile,
     "a killed gate costs no retry": gates.killed,

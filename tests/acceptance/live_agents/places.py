@@ -69,6 +69,7 @@ def new_place(
         git(work, "commit", "-q", "--allow-empty", "-m", "first")
         env = environment(program, home, server.url, folder=folder)
         env["PATH"] = f"{_our_program(Path(name) / 'bin')}:{env['PATH']}"
+        env["COPILOT_ALLOW_ALL"] = "true"
         trust(program, home, work)
         server.ledger.taken()
         server.lingers.clear()

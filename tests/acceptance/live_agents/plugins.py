@@ -54,7 +54,6 @@ def _play(
     """Return the parts of the plugin that reached the model or the log, and problems."""
     with new_place(program, server, folder) as place:
         work, env = place.work, place.env | PATIENT
-        env |= {"COPILOT_ALLOW_ALL": "true"} if program.name == "copilot" else {}
         run(work, "goal", "set", GOAL, **env)
         for words in INSTALL[program.name]:
             done = _called((program.name, *words), work, env)

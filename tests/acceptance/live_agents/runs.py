@@ -93,14 +93,8 @@ def wrapped(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
-        if by is not None:
-            if not server.lingers.wait(_LINGERS_SECONDS):
-                problems.append("it never came to the middle of its work")
-            agents = _agents_below(process.pid)
-            # The agent's launcher does not always forward a signal.
-            for agent in agents:
-                with suppress(ProcessLookupError):
-                    os.kill(agent, by)
+        if by is not None and not end_in_the_middle(process.pid, by, server):
+            problems.append("it never came to the middle of its work")
         try:
             out, err = process.communicate(timeout=_ENDS_SECONDS)
         except subprocess.TimeoutExpired:
@@ -109,6 +103,16 @@ def wrapped(
             out, err = process.communicate()
     done = subprocess.CompletedProcess(wrap, process.returncode, out, err)
     return done, problems
+
+
+def end_in_the_middle(process: int, by: signal.Signals, server: ModelServer) -> bool:
+    """Send a signal to the agents below a process once the model delays its answer."""
+    is_there = server.lingers.wait(_LINGERS_SECONDS)
+    # The agent's launcher does not always forward a signal.
+    for agent in _agents_below(process):
+        with suppress(ProcessLookupError):
+            os.kill(agent, by)
+    return is_there
 
 
 def _agents_below(wrap: int) -> list[int]:

@@ -15,7 +15,6 @@ UNASKED = {
     "copilot": (),
 }
 """Options that run hooks without approval by a person."""
-_TRUSTED = {"COPILOT_ALLOW_ALL": "true"}
 _TURN_SECONDS = 120
 
 
@@ -69,7 +68,7 @@ class Session:
         return subprocess.Popen(
             [*self._prefix, *command],
             cwd=self._place.work,
-            env=self._place.env | _TRUSTED,
+            env=self._place.env,
             stdin=subprocess.PIPE if is_open else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if is_open else subprocess.PIPE,

@@ -1,8 +1,10 @@
 """Turns of real agents' sessions are iterations like those of `wrap`."""
 
 import re
-import time
+import signal
+import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ from ..criterion import Skip, Verdict
 from .model_server import ModelServer
 from .places import Place, new_place, trust
 from .programs import Program, installed
-from .runs import git
+from .runs import end_in_the_middle, git
 from .sessions import UNASKED, Session, session_of, turn_command
 
 MEASURE = {
@@ -139,7 +141,7 @@ def _continued(program: Program, server: ModelServer, folder: Path | None) -> li
             server.ledger.taken()
             with Session(place) as session:
                 session.turn(play)
-            found = [x["metrics"].get("tests_passed") for x in place.iterations(1)]
+            found = _passed(place, 1)
             says = sum(one.act == "Say" for one in server.ledger.taken() if one.play)
             compare(problems, f"{play}: tests", found, [tests])
             compare(problems, f"{play}: answers", says, blocked + 1)
@@ -148,46 +150,93 @@ def _continued(program: Program, server: ModelServer, folder: Path | None) -> li
             hook(place)
             with Session(place) as session:
                 session.turn("awaiting")
-            found = [x["metrics"].get("tests_passed") for x in place.iterations(1)]
+            found = _passed(place, 1)
             compare(problems, "a task in the background: tests", found, [1])
     return problems
 
 
 def _mixed(program: Program, server: ModelServer, folder: Path | None) -> list[str]:
-    """Mix `wrap` with sessions in one tree, and sessions in two worktrees."""
     problems: list[str] = []
-    with new_place(program, server, folder, MEASURE) as place:
-        hook(place)
-        wrap = ("wrap", "--snapshot", "--measure", "./test.sh", "--")
-        with Session(place, prefix=("sprintlog", *wrap)) as session:
-            session.turn("first")
-            if program.name == "claude":
-                session.turn("question")
-        with Session(place) as session:
-            session.turn("second")
-            place.iterations(2)
-        place.run(*wrap, "touch", "third.txt")
-        time.sleep(1)
-        found = [x["metrics"].get("tests_passed") for x in place.iterations(3)]
-        compare(problems, "a session between two wraps: tests", found, [1, 2, 2])
-        runs = place.ask("status")[0]["spent"].get("runs")
-        compare(problems, "runs", runs, 3)
-    with new_place(program, server, folder, MEASURE) as place:
-        hook(place)
-        other = place.work.parent / "other"
-        git(place.work, "worktree", "add", "-q", str(other), "-b", "other")
-        away = place._replace(work=other)
-        trust(program, Path(place.env["HOME"]), other)
-        with Session(place) as here, Session(away) as there:
-            for play in WORK[:2]:
-                here.turn(play)
-                there.turn(play)
-                for one in (place, away):
-                    one.iterations(1 if play == "first" else 2)
-        for one in (place, away):
-            found = [x["metrics"].get("tests_passed") for x in one.iterations(2)]
-            compare(problems, f"{one.work.name}: tests", found, [1, 2])
+    for part in (_beside_wrap, _in_worktrees, _in_one_tree, _killed):
+        with new_place(program, server, folder, MEASURE) as place:
+            hook(place)
+            part(place, server, problems)
     return problems
+
+
+def _beside_wrap(place: Place, server: ModelServer, problems: list[str]) -> None:
+    """Give a turn inside `wrap`, another one outside, and run a script in `wrap`."""
+    wrap = ("wrap", "--snapshot", "--measure", "./test.sh", "--")
+    with Session(place, prefix=("sprintlog", *wrap)) as session:
+        session.turn("first")
+        if place.program.name == "claude":
+            session.turn("question")
+    with Session(place) as session:
+        session.turn("second")
+        place.iterations(2)
+    place.run(*wrap, "touch", "third.txt")
+    compare(problems, "a session between two wraps: tests", _passed(place, 3), [1, 2, 2])
+    runs = place.ask("status")[0]["spent"].get("runs")
+    compare(problems, "a session between two wraps: runs", runs, 3)
+
+
+def _in_worktrees(place: Place, server: ModelServer, problems: list[str]) -> None:
+    """Give turns in two worktrees by turns; each has a sprint with its own iterations."""
+    other = place.work.parent / "other"
+    git(place.work, "worktree", "add", "-q", str(other), "-b", "other")
+    away = place._replace(work=other)
+    trust(place.program, Path(place.env["HOME"]), other)
+    with Session(place) as here, Session(away) as there:
+        for number, play in enumerate(WORK[:2], 1):
+            here.turn(play)
+            there.turn(play)
+            for one in (place, away):
+                one.iterations(number)
+    for one in (place, away):
+        compare(problems, f"{one.work.name}: tests", _passed(one, 2), [1, 2])
+
+
+def _in_one_tree(place: Place, server: ModelServer, problems: list[str]) -> None:
+    """Give two turns at the same time in one tree."""
+    with ThreadPoolExecutor() as pool:
+        done = [pool.submit(_one_turn, place, play) for play in WORK[:2]]
+        for one in done:
+            one.result()
+    iterations = place.iterations(2, measured=False)
+    said = sorted(one.get("summary") or "" for one in iterations)
+    compare(problems, "at the same time", said, ["First done.", "Second done."])
+    runs = [one["spent"].get("runs") for one in iterations]
+    compare(problems, "at the same time: runs", runs, [1, 1])
+
+
+def _one_turn(place: Place, play: str) -> None:
+    with Session(place) as session:
+        session.turn(play)
+
+
+def _killed(place: Place, server: ModelServer, problems: list[str]) -> None:
+    """Kill a session in the middle of a turn; the next session ends its iteration."""
+    command = turn_command(place, f"Do it. play:slow at:{place.work}")
+    nothing = subprocess.DEVNULL
+    with subprocess.Popen(
+        command,
+        cwd=place.work,
+        env=place.env,
+        stdin=nothing,
+        stdout=nothing,
+        stderr=nothing,
+    ) as process:
+        end_in_the_middle(process.pid, signal.SIGKILL, server)
+    _one_turn(place, "first")
+    compare(problems, "after a kill: tests", _passed(place, 1), [None, 1])
+    statuses = [one["status"] for one in place.iterations(2, measured=False)]
+    compare(problems, "after a kill: statuses", statuses, ["unknown", "completed"])
+
+
+def _passed(place: Place, measured: int) -> list[Any]:
+    """Return the numbers of passed tests once so many iterations are measured."""
+    found = place.iterations(measured)
+    return [one.get("metrics", {}).get("tests_passed") for one in found]
 
 
 def hook(place: Place) -> None:
