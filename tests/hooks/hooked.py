@@ -104,7 +104,7 @@ class Tree:
         return [event for event in found if not kinds or isinstance(event, kinds)]
 
     def iterations(self) -> list[str]:
-        """Return what was recorded of each iteration, in the order of the log."""
+        """Return the events of each iteration, in the order of the log."""
         return [
             f"{'+' if isinstance(one, f.IterationStarted) else '-'}{one.number}"
             for one in self.events(f.IterationStarted, f.IterationEnded)

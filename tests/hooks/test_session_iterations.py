@@ -129,7 +129,7 @@ def test_a_late_start_leaves_the_author_open(
 
 
 def test_two_sessions_at_once(tree: Tree, session: HookedSession) -> None:
-    """A line that either of two overlapping turns may have written is one of theirs."""
+    """A line that either of two overlapping turns may have written belongs to both."""
     other = HookedSession(tree, "codex", "c-1")
     session.ask()
     session.call(a="one")
@@ -178,7 +178,7 @@ def test_an_answer_that_another_program_refused(tree: Tree, agent: str) -> None:
 
 
 def test_the_rounds_of_a_goal_of_codex(tree: Tree) -> None:
-    """A turn without a prompt starts with its first call; an answer alone is no turn."""
+    """A turn without a prompt starts with its first call; an answer alone starts none."""
     session = HookedSession(tree, "codex")
     for turn in ("t-1", "t-2"):
         session.turn = turn
@@ -205,7 +205,7 @@ def test_a_persons_own_command_between_turns(tree: Tree, session: HookedSession)
 
 
 def test_a_turn_waits_for_its_background_tasks(tree: Tree, session: HookedSession) -> None:
-    """A turn ends with the answer to the last notification, which is no prompt."""
+    """A turn ends with the answer to the last notification, which does not start another."""
     session.ask()
     session.call(a="one")
     session.stop(background_tasks=[{"type": "subagent", "status": "running"}])
@@ -219,7 +219,7 @@ def test_a_turn_waits_for_its_background_tasks(tree: Tree, session: HookedSessio
 
 
 def test_a_subagent_of_copilot_is_part_of_its_turn(tree: Tree) -> None:
-    """A subagent with a session id of its own starts no iteration, even if it fails."""
+    """A subagent with another session id starts no iteration, even if it fails."""
     session = HookedSession(tree, "copilot")
 
     def say(event: str, **fields: Any) -> None:

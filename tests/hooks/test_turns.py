@@ -110,7 +110,7 @@ ROWS = [
         "1-5 answered 2",
     ),
     Row(
-        "a notification with an id of its own continues the turn",
+        "a notification with another id continues the turn",
         "ask.a waits.a task.b call.b stop.b",
         "1-5 answered 1",
     ),
@@ -145,7 +145,7 @@ ROWS = [
         "1-6 answered 2",
     ),
     Row(
-        "another program's reason as a prompt cannot be told from a person's",
+        "another program's reason as a prompt looks like a person's",
         "ask call stop ask call stop",
         "1-3 answered 1, 4-6 answered 1",
     ),
@@ -202,7 +202,7 @@ ROWS = [
         "1-5 answered 1",
     ),
     Row(
-        "a compaction between turns is no turn",
+        "a compaction between turns does not start one",
         "ask.a stop.a compact sub start:compact ask.b",
         "1-2 answered 0, 6- running 0",
     ),
