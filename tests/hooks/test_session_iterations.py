@@ -205,7 +205,7 @@ def test_a_persons_own_command_between_turns(tree: Tree, session: HookedSession)
 
 
 def test_a_turn_waits_for_its_background_tasks(tree: Tree, session: HookedSession) -> None:
-    """A turn ends with the answer to the last notification, which does not start another."""
+    """A turn ends with the answer to the last notification, which starts no other."""
     session.ask()
     session.call(a="one")
     session.stop(background_tasks=[{"type": "subagent", "status": "running"}])

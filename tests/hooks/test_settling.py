@@ -106,7 +106,7 @@ def test_a_killed_settling_is_made_up_for(
 def test_a_turn_within_a_loop_belongs_to_its_iteration(
     tree: Tree, session: HookedSession, within: str
 ) -> None:
-    """A turn within `run` or `wrap` does not become an iteration, even if its session goes on later."""
+    """A turn within `run` or `wrap` stays part of it, even if its session goes on later."""
     with tree.patch.context() as patch:
         patch.setenv("SPRINTLOG_WITHIN", within)
         patch.setenv("SPRINTLOG_CORRELATION", "work-1")
