@@ -1,5 +1,6 @@
 """A sprint at a point in the log: the figures, sentences and lines of its page."""
 
+from .engine.sessions.events import ToolCalled as ToolCalled
 from .engine.sprint.state.node import Node as Node
 from .projections.facts.course import (
     Delay as Delay,
@@ -7,7 +8,13 @@ from .projections.facts.course import (
     Return as Return,
     Work as Work,
 )
-from .projections.facts.file_history import FileHistory as FileHistory, FileLine as FileLine
+from .projections.facts.iteration_facts import (
+    IterationDetails as IterationDetails,
+    IterationFacts as IterationFacts,
+    PatchedFile as PatchedFile,
+    SessionStep as SessionStep,
+    TestChange as TestChange,
+)
 from .projections.facts.past import SprintPast as SprintPast
 from .projections.facts.sprint_facts import (
     SprintFacts as SprintFacts,

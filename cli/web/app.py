@@ -130,11 +130,14 @@ class Server:
         own = {"Content-Security-Policy": policy(*self.pages.policy())}
         return HTMLResponse(made, headers=own)
 
-    async def difference(self, request: Request) -> Response:
-        """Return a comparison of any two points."""
-        given = _parameters(request, "sprint", "from", "to", "file")
-        known = {name: value for name, value in given.items() if value}
-        return HTMLResponse(await self.reader.ask(lambda w: self.pages.compared(w, known)))
+    async def iteration(self, request: Request) -> Response:
+        """Return the view of an iteration, for the page of its sprint."""
+        given = _parameters(request, "id", "n")
+        number = _number(given.get("n", ""), field="n")
+        read = self.pages.iteration
+        return HTMLResponse(
+            await self.reader.ask(lambda w: read(w, given.get("id"), number))
+        )
 
     async def api(self, request: Request) -> Response:
         """Return a command's `--json` answer."""
@@ -268,7 +271,7 @@ def routes_of(server: Server) -> list[Route]:
     return [
         Route("/", server.overview),
         Route("/sprint", server.sprint),
-        Route("/diff", server.difference),
+        Route("/iteration", server.iteration),
         Route("/events", server.events),
         Route("/metrics", server.metrics),
         Route("/healthz", server.health),

@@ -104,6 +104,8 @@ class Work(NamedTuple):
     """The possible labels, longest first."""
     about: str = ""
     version: int = 0
+    number: int = 0
+    """The number of the iteration; 0 for work on a phase."""
 
 
 class Delay(NamedTuple):
@@ -143,11 +145,6 @@ class Course(NamedTuple):
     returns: list[Return]
     earlier: int = 0
     """The number of earlier bars that are omitted."""
-
-    @property
-    def has_only_iterations(self) -> bool:
-        """Return whether all work is in the row of iterations."""
-        return {one.row for one in self.work} == {ITERATIONS}
 
 
 class _Open(NamedTuple):
@@ -339,7 +336,8 @@ def _told(
         said.append(cost)
         labels = (f"{name} {cost}", name)
     about = ", ".join(filter(None, said))
-    return Work(opened.row, opened.begin, one.end, tone, labels, about, opened.version)
+    where = (opened.version, opened.number)
+    return Work(opened.row, opened.begin, one.end, tone, labels, about, *where)
 
 
 def _cut(said: str) -> str:

@@ -20,7 +20,6 @@ from ..history.line_moments import ASKED, Moments, moments_of, writer_of
 from ..text.phrases import milliseconds
 from ..workspace import Workspace
 from .course import EventStory
-from .file_history import FileHistory, FollowedFile
 
 ITERATIONS_MAX = 400
 """Only the newest iterations are compared."""
@@ -113,11 +112,9 @@ class SprintPast:
         self.works: set[str | None] = set()
         """The correlation ids of the events, which sessions share."""
         self.changed = FilesOfIterations()
-        self._file = FollowedFile()
         self._last: RecordedEvent | None = None
         self._position = 0
         self._at = 0
-        self._setters: dict[int, str] = {}
 
     def follow(self, workspace: Workspace, sprint: Sprint) -> None:
         """Read the events up to a sprint's version; start over if its past has changed."""
@@ -133,23 +130,6 @@ class SprintPast:
             if recorded.payload is not None:
                 self.story.take(recorded.version, self._at, CODEC.decode(recorded))
             self._last = recorded
-
-    def file(self, workspace: Workspace, sprint: Sprint) -> FileHistory:
-        """Return the history of the state file up to a sprint's version."""
-        return self._file.follow(workspace, sprint)
-
-    def setters(
-        self, workspace: Workspace, sprint: Sprint, versions: Iterable[int]
-    ) -> dict[int, str]:
-        """Return the type and actor of the event at each of the given versions."""
-        known = self._setters
-        self._setters = {}
-        for version in {*versions} - {0}:
-            if (said := known.get(version)) is None:
-                event = event_at(workspace, sprint.id, version)
-                said = f"{event.type} by {event.actor}"
-            self._setters[version] = said
-        return self._setters
 
     def _is_of(self, workspace: Workspace, sprint: Sprint) -> bool:
         """Return whether the sprint's stream still contains the events read so far."""

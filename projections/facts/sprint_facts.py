@@ -1,6 +1,6 @@
 """All known facts about a sprint at a point in the log, as returned by commands."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from shlex import quote
 from typing import Any, ClassVar
@@ -14,10 +14,9 @@ from sprintlog.engine.judging.changes import CLASS_MEANS
 from sprintlog.engine.judging.loop_rules import CONTINUE, ROLLBACK
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.service.agent_sessions.known_sessions import sessions, summary
+from sprintlog.engine.service.agent_sessions.known_sessions import sessions
 from sprintlog.engine.service.streams import catalogue, evaluation, points
 from sprintlog.engine.sessions.names import session_stream
-from sprintlog.engine.sessions.summary import Summary
 from sprintlog.engine.sprint.agent.actions import PERSON, Action
 from sprintlog.engine.sprint.events.snapshots import left_words
 from sprintlog.engine.sprint.iterations.budgets import run_again
@@ -26,14 +25,15 @@ from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.phases.gate import attempts_of
 from sprintlog.engine.sprint.state import completion, sprint, transitions
 from sprintlog.engine.sprint.state.document_fields import goal_said, steps_of
-from sprintlog.engine.sprint.state.times import elapsed
 from sprintlog.engine.sprint.state.tree import Node, gate_status
 
 from ..history.blame import event_at
 from ..history.decisions import Decision
 from ..history.kept_decisions import decisions_at
-from ..text import decision_sentences, event_line, phrases
+from ..history.line_moments import Moments, moments_of
+from ..text import decision_sentences, event_line
 from ..text.outcome import has_measurements
+from ..text.phrases import milliseconds
 from ..text.stops import Told, standing, worked
 from ..views import iterations as iteration_views
 from ..views import work as work_views
@@ -42,11 +42,10 @@ from ..views.queue import RequestAnswer, request
 from ..views.runs import what_is_next
 from ..workspace import Workspace
 from .course import Course
-from .file_history import FileHistory
 from .past import Changed, SprintPast
 
-SESSIONS_MAX = 40
-"""Only the newest sessions are shown."""
+SESSIONS_MAX, SESSION_EVENTS_MAX = 200, 5_000
+"""Only the newest sessions are read, and of each only its newest events."""
 
 
 class SprintFacts:
@@ -223,6 +222,12 @@ class SprintFacts:
         """Return the iteration that a rollback to the best iteration would restore."""
         return self.judged.target() if self.judged.tracker.best is not None else None
 
+    @cached_property
+    def tampered(self) -> list[tuple[int, str]]:
+        """Return the iterations that changed their measure, with the changed files."""
+        changed = self.judged.tracker.changed
+        return [(number, changed[number].words) for number in sorted(changed)]
+
     def hint_after_rollback(self, iteration: int) -> str:
         """Return the reason why the sprint would stop after a rollback to an iteration.
 
@@ -287,31 +292,6 @@ class SprintFacts:
         left = self.status.left_out
         return left_words(left.paths, left.count) if left else None
 
-    @property
-    def file_history(self) -> FileHistory:
-        """Return the lines of PROGRESS.yaml at every version."""
-        return self.past.file(self.workspace, self.sprint)
-
-    def setters(self, versions: Iterable[int]) -> dict[int, str]:
-        """Return the type and actor of the event at each of the given versions."""
-        return self.past.setters(self.workspace, self.sprint, versions)
-
-    @cached_property
-    def started_at(self) -> str | None:
-        """Return the time at which the sprint was started."""
-        stats = self.sprint.document.get("stats")
-        began = stats.get("started-at") if isinstance(stats, dict) else None
-        return str(began) if began else None
-
-    @cached_property
-    def started_ms(self) -> int | None:
-        """Return the start time in milliseconds since 1970; None if it is invalid."""
-        return phrases.milliseconds(self.started_at) if self.started_at else None
-
-    def elapsed(self, at: str) -> str | None:
-        """Return the time from the sprint's start to `at` as `HH:MM:SS`."""
-        return elapsed(self.started_at, at)
-
     def course(self, **most: int) -> Course:
         """Return the timeline; `most` limits the number of entries per kind."""
         told = {one.iteration: one for one in self.iterations.iterations}
@@ -352,24 +332,33 @@ class SprintFacts:
         return found if found.version else None
 
     @cached_property
-    def sessions(self) -> list[tuple[str, Summary, str]]:
-        """Return the newest sessions that worked on this sprint, with their figures."""
-        works = self.past.works
-        log = self.workspace.log
-        found = []
+    def session_events(self) -> list[tuple[int, RecordedEvent]]:
+        """Return the newest events of the newest sessions that worked on this sprint.
+
+        Each has its time in milliseconds since 1970, by which they are sorted.
+        """
+        log, streams = self.workspace.log, list[tuple[int, str, int]]()
         for name in sessions(log):
             agent, _, identity = name.partition("-")
             stream = session_stream(agent, identity)
             until = points.last_version(log, stream, position=self.position)
             first = next(iter(log.read_stream(stream, until=1)), None)
-            if until and first is not None and first.correlation_id in works:
-                found.append((first.position, name, stream, until))
-        newest = sorted(found)[-SESSIONS_MAX:]
-        return [
-            (name, found, event_line.figures(found, ends=False))
-            for _, name, stream, until in newest
-            for found in [summary(log, stream, until=until)]
+            if until and first is not None and first.correlation_id in self.past.works:
+                streams.append((first.position, stream, until))
+        found = [
+            (at, recorded)
+            for _, stream, until in sorted(streams)[-SESSIONS_MAX:]
+            for recorded in log.read_stream(
+                stream, after=max(until - SESSION_EVENTS_MAX, 0), until=until
+            )
+            if (at := milliseconds(recorded.at)) is not None
         ]
+        return sorted(found, key=lambda one: (one[0], one[1].position))
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Return the work tree's contents, snapshot by snapshot."""
+        return moments_of(self.workspace)
 
 
 def sprint_facts(

@@ -90,13 +90,14 @@ def files_of(
     paths: tuple[str, ...] = (),
     *,
     with_patch: bool = False,
+    moments: line_moments.Moments | None = None,
 ) -> IterationFiles:
     """Return the files changed in an iteration, or outside any iteration before it.
 
     Raise `NotFoundError` if the files from the iteration's end or from before its start are
     not stored.
     """
-    moments = line_moments.moments_of(workspace)
+    moments = moments or line_moments.moments_of(workspace)
     found = stretches(moments, line_moments.writer_of(sprint, number))
     store, own = store_of(workspace), own_paths(workspace)
     files: list[AuthoredFile] = []

@@ -236,32 +236,15 @@ def replay(
             f"version {first} of sprint {sprint_id} comes after version {last}",
             hint="specify the earlier point first",
         )
-    yield from Replay(workspace, sprint_id, first).until(last)
-
-
-class Replay:
-    """A replay, continuable at any time, of a sprint's events after a version."""
-
-    def __init__(self, workspace: ServiceWorkspace, sprint_id: str, first: int) -> None:
-        self._workspace = workspace
-        repository = workspace.repository
-        self._sprint = (
-            repository.at_version(sprint_id, first) if first else Sprint(sprint_id)
-        )
-        self._shared = SharedDocument(self._sprint)
-
-    def until(self, last: int) -> Iterator[ReplayStep]:
-        """Yield the events up to a version; the caller must consume all of them."""
-        repository, shared = self._workspace.repository, self._shared
-        name, first = self._sprint.id, self._sprint.version
-        rollbacks = [one for one in repository.rollbacks(name, last) if one[0] > first]
-        stream = self._workspace.log.read_stream(
-            sprint_stream(name), after=first, until=last
-        )
-        events, again = tee(stream)
-        told = ((one.version, one.at, CODEC.decode(one)) for one in again)
-        steps = walk(self._sprint, told, rollbacks, partial(repository.at_version, name))
-        for recorded, step in zip(events, steps, strict=True):
-            before, self._sprint = shared.document, step.sprint
-            reached = shared.follow(step.sprint, step.event)
-            yield ReplayStep(recorded, before, shared.document, reached)
+    repository = workspace.repository
+    sprint = repository.at_version(sprint_id, first) if first else Sprint(sprint_id)
+    shared = SharedDocument(sprint)
+    rollbacks = [x for x in repository.rollbacks(sprint_id, last) if x[0] > first]
+    stream = sprint_stream(sprint_id)
+    events, again = tee(workspace.log.read_stream(stream, after=first, until=last))
+    told = ((one.version, one.at, CODEC.decode(one)) for one in again)
+    steps = walk(sprint, told, rollbacks, partial(repository.at_version, sprint_id))
+    for recorded, step in zip(events, steps, strict=True):
+        before = shared.document
+        reached = shared.follow(step.sprint, step.event)
+        yield ReplayStep(recorded, before, shared.document, reached)

@@ -10,34 +10,36 @@ from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
-from sprintlog.facts import SprintFacts, sprint_facts
+from sprintlog.facts import IterationDetails, SprintFacts, sprint_facts
 from sprintlog.workspaces import Workspace
 
+from . import limits
 from . import timeline as gantt
 from .head import head
-from .iterations import comparison, iterations
+from .iteration import iteration
+from .iterations import iterations
 from .layout import Timeline
-from .markup import NOTHING, Markup, asset, joined, tag, text
-from .plan import plan, state_file
-from .quality import HEIGHT, Levels, plotted, quality, scored
-from .records import decisions, events, learnings, queue, sessions
+from .markup import NOTHING, Markup, asset, joined, tag, text, typed
+from .plan import plan
+from .quality import Levels, chart_height, plotted, quality, scored
+from .records import decisions, events, learnings, queue
 from .timeline import WAITS, laid_out, timeline
 
 SECTIONS: dict[str, Callable[[SprintFacts], Markup]] = {
     "head": head,
-    "plan": plan,
-    "timeline": timeline,
     "quality": quality,
+    "plan": plan,
     "iterations": iterations,
-    "compare": comparison,
+    "timeline": timeline,
     "decisions": decisions,
     "queue": queue,
     "learnings": learnings,
-    "sessions": sessions,
     "events": events,
-    "state": state_file,
 }
-"""Every section from top to bottom, by the id of its HTML element."""
+"""Every section from top to bottom, by the id of its HTML element; the first three are the
+overview."""
+OVERVIEW = ("head", "quality", "plan")
+WITHOUT_SCRIPT = "The views of iterations require JavaScript; this command prints one: "
 
 
 class Served(NamedTuple):
@@ -74,8 +76,10 @@ def document(facts: SprintFacts, served: Served | None = None) -> str:
     )
     body = [
         tag("a", "Skip to what matters", href="#head", class_="skip"),
-        tag("nav", added.bar, *map(_link, SECTIONS), aria_label="sections"),
-        tag("main", first, added.decide, *others),
+        tag("nav", added.bar, *_links(), aria_label="sections"),
+        tag("noscript", tag("p", WITHOUT_SCRIPT, typed("sprintlog report N"))),
+        tag("main", first, added.decide, *others, id="all"),
+        *([] if served else _views(facts)),
         added.script,
         tag("script", script),
     ]
@@ -108,8 +112,29 @@ def _style() -> Markup:
     return joined(asset("drawing.css"), asset("page.css"))
 
 
-def _link(name: str) -> Markup:
-    return tag("a", text("now" if name == "head" else name), href=f"#{name}")
+def _links() -> list[Markup]:
+    """Return the links of the navigation bar; those of the overview share one."""
+    names = {"head": "overview"} | {x: x for x in SECTIONS if x not in OVERVIEW}
+    return [tag("a", text(word), href=f"#{name}") for name, word in names.items()]
+
+
+def _views(facts: SprintFacts) -> list[Markup]:
+    """Return the views of iterations, which the script shows: the best, then the newest."""
+    details = IterationDetails(facts)
+    newest = [x.iteration for x in facts.iterations.iterations]
+    newest = newest[: -limits.ITERATIONS - 1 : -1]
+    best = facts.iterations.best_iteration
+    found: dict[int, Markup] = {}
+    left = limits.VIEWS_BYTES
+    for number in dict.fromkeys([*([] if best is None else [best]), *newest]):
+        if (one := details.of(number)) is None:
+            continue
+        view = tag("template", iteration(one), id=f"i{number}")
+        left -= len(view.encode())
+        if left < 0:
+            break
+        found[number] = view
+    return [found[number] for number in sorted(found)]
 
 
 def _digest(source: str) -> str:
@@ -195,10 +220,11 @@ def timeline_drawing(facts: SprintFacts) -> str:
 def quality_drawing(facts: SprintFacts) -> str:
     """Return a plot of the quality of all iterations as an SVG file."""
     found, levels = scored(facts)
+    height = chart_height(found)
     plot = tag(
-        "svg", plotted(found, levels), x=10, y=TITLE, width=WIDTH - 20, height=HEIGHT
+        "svg", plotted(found, levels), x=10, y=TITLE, width=WIDTH - 20, height=height
     )
-    return _file(f"{facts.sprint.id}: quality{_levels(levels)}", HEIGHT + TITLE, plot)
+    return _file(f"{facts.sprint.id}: quality{_levels(levels)}", height + TITLE, plot)
 
 
 DRAWINGS: dict[str, Callable[[SprintFacts], str]] = {

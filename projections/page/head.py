@@ -9,7 +9,8 @@ from sprintlog.formatting import UNKNOWN, counted, duration
 
 from .layout import WHOLE, percent
 from .markup import NOTHING, Markup, command, joined, said, tag, text
-from .numbers import clock_of, cost, money, number, score, time, tokens, took
+from .numbers import cost, iteration_link, money, number, score, time, tokens, took
+from .quality import worse
 
 _TONES = {
     "completed": "good",
@@ -40,7 +41,8 @@ def head(facts: SprintFacts) -> Markup:
     where = facts.status.work_tree
     when = joined(
         f"work tree {where}, " if where else "",
-        "as of version ", str(facts.version), ", ", time(facts.last.at), " UTC, position ",
+        "as of version ", str(facts.version), ", ", time(facts.last.at),
+        tag("span", " UTC", class_="utc"), ", position ",
         f"{facts.last.position:,} of the log",
     )  # fmt: skip
     note, story = (
@@ -48,7 +50,9 @@ def head(facts: SprintFacts) -> Markup:
         tag("div", *_story(facts, standing), class_="now"),
     )
     figures = tag("dl", *_figures(facts), class_="figures")
-    return tag("header", title, note, story, figures, _budgets(facts), id="head")
+    side = tag("div", _budgets(facts), worse(facts), class_="side")
+    top = tag("div", title, note, class_="top")
+    return tag("header", top, story, figures, side, id="head")
 
 
 def chip(status: str) -> Markup:
@@ -57,7 +61,8 @@ def chip(status: str) -> Markup:
 
 
 def _clock(at: object, *, is_relative: bool = False) -> str:
-    return clock_of(str(at))
+    """Return a recorded time, which `said` makes an element."""
+    return str(at)
 
 
 def _story(facts: SprintFacts, standing: list[tuple[str, str]]) -> Iterator[Markup]:
@@ -71,6 +76,8 @@ def _story(facts: SprintFacts, standing: list[tuple[str, str]]) -> Iterator[Mark
     for word, line in standing:
         if word == "hint":
             hints.append(line)
+        elif word == "since" or (word == "details" and line == facts.need):
+            pass  # Shown with the details, or as the first command.
         elif word in _WORDS:
             yield tag("p", tag("strong", f"{_WORDS[word]}: "), said(line), class_="why")
         else:
@@ -83,14 +90,11 @@ def _story(facts: SprintFacts, standing: list[tuple[str, str]]) -> Iterator[Mark
         details = [": ", text(need.details)] if need.details else []
         who = f"needs a person{where}"
         yield _told(who, text(need.reason), *details, kind="told need")
-    if (advice := facts.advice) is not None:
-        yield _told("advice", f"{advice.message} ({advice.reason})")
     yield from ways(facts, facts.advised_target, hints)
+    for nth, why in facts.tampered[-1:]:
+        view = iteration_link(nth, f"iteration {nth}")
+        yield _told("measure changed", view, ": ", text(why), kind="told tampered")
     yield from _best(facts)
-    if facts.files_origin is not None:
-        yield _told("files", text(facts.files_origin))
-    if facts.goal is not None:
-        yield _told("goal", text(facts.goal))
 
 
 def _told(name: str, *parts: object, kind: str = "told") -> Markup:
@@ -104,20 +108,19 @@ def _best(facts: SprintFacts) -> Iterator[Markup]:
         return
     row = facts.iteration(best)
     value = score(row.score) if row is not None else UNKNOWN
-    shown: list[object] = [f"iteration {best}, quality {value}. "]
+    view = iteration_link(best, f"iteration {best}")
+    shown: list[object] = [view, f", quality {value}. "]
     is_there = target is not None and target == facts.judged.last
     if is_there and target == best:
         shown.append("The sprint is at this iteration.")
     elif is_there:
         shown.append(f"The sprint is at iteration {target}, as good and later.")
-    elif target is not None:
+    elif target is not None and target != facts.advised_target:
         line = f"sprintlog rollback iter:{target}{facts.named}"
         as_good = f" (iteration {target} is as good, and later)" if target != best else ""
-        shown += [command(line), f" goes back to it{as_good}"]
-        if facts.has_snapshot(target):
-            shown += ["; ", command(f"{line} --files"), " brings its files alone"]
-        else:
-            shown += [". ", said(files_said(facts, target))]
+        shown += [command(line), f" goes back to it{as_good}. "]
+        if not facts.has_snapshot(target):
+            shown.append(said(f"{files_said(facts, target)}."))
     if equals := facts.equals:
         shown += [" ", said(equals[:1].upper() + equals[1:])]
     yield _told("best", *shown, kind="best")
@@ -209,11 +212,28 @@ def ways(facts: SprintFacts, target: int | None, hints: list[str]) -> Iterator[M
     steps = _steps(facts, steps) if steps else []
     if target is not None:
         yield _typed("type now, as advised", [*_advised(facts, target)])
-    if steps:
-        name = "type now" if target is None else "or, to keep the current work"
-        yield _typed(name + (", in this order" if len(steps) > 1 else ""), steps)
-    if steps or target is not None:
-        yield from _budget_ways(facts)
+    order = ", in this order" if len(steps) > 1 else ""
+    if steps and target is None:
+        yield _typed(f"type now{order}", steps)
+    name, more = "more about it", list[Markup]()
+    if steps and target is not None:
+        name = f"or, to keep the current work{order}"
+        more.append(_typed("", steps))
+    if more := [*more, *_about(facts)]:
+        yield tag("details", tag("summary", name), *more)
+
+
+def _about(facts: SprintFacts) -> Iterator[Markup]:
+    """Yield when and how the work ended, the advice, and the origin of the files."""
+    for word, line in facts.standing(_clock):
+        if word == "since":
+            yield _told(word, said(line))
+    if (target := facts.advised_target) is not None and not facts.has_snapshot(target):
+        yield _told("files", said(f"{files_said(facts, target)}."))
+    if (advice := facts.advice) is not None:
+        yield _told("advice", f"{advice.message} ({advice.reason})")
+    if facts.files_origin is not None:
+        yield _told("files", text(facts.files_origin))
 
 
 def files_said(facts: SprintFacts, iteration: int) -> str:
@@ -258,28 +278,9 @@ def _steps(facts: SprintFacts, steps: list[str]) -> list[str]:
     return [*found, f"`{own}{facts.named}{dashes}{other}` starts the loop again"]
 
 
-def _budget_ways(facts: SprintFacts) -> Iterator[Markup]:
-    """Yield a line about the remaining budgets for each run and for the sprint."""
-    found = facts.status.budgets or ()
-    own = [x for x in found if x.of == OF_RUN]
-    shared = [x for x in found if x.of != OF_RUN and x.budget != ITERATIONS]
-    parts = []
-    if own:
-        limits = ", ".join(f"{x.budget} {amount(x.budget, x.limit)}" for x in own)
-        parts.append(f"A new run begins with its whole budget again: {limits}.")
-    for one in shared:
-        left = amount(one.budget, one.left) if one.left > 0 else "nothing"
-        limit = f"{one.budget} {amount(one.budget, one.limit)}"
-        parts.append(f"Of the budget of the whole sprint, {limit}, {left} is left.")
-    if shared:
-        parts.append("Neither a new run nor a rollback gives any of it back.")
-    if parts:
-        yield _told("budget", " ".join(parts))
-
-
 def _typed(name: str, steps: list[str]) -> Markup:
     """Return the commands to type: a single line, or an ordered list."""
-    if len(steps) == 1:
+    if len(steps) == 1 and name:
         return _told(name, said(steps[0]), kind="type")
     items = tag("ol", *(tag("li", said(step)) for step in steps))
-    return tag("div", tag("b", name), items, class_="type")
+    return tag("div", tag("b", name) if name else NOTHING, items, class_="type")

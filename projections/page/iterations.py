@@ -1,17 +1,19 @@
-"""The table of all iterations, and a comparison of two; unknown values are dashes."""
+"""The table of all iterations; unknown values are dashes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from sprintlog.facts import AuthoredFile, JudgedIteration, SprintFacts
-from sprintlog.formatting import UNKNOWN, duration
+from sprintlog.formatting import UNKNOWN
 
-from .limits import limits_of
-from .markup import Markup, command, heading, row, said, section, table, tag, text, without
-from .numbers import dollars_of, known, money, number, score, tokens, took, version_link
+from . import limits
+from .markup import Markup, command, heading, row, section, table, tag, text, without
+from .numbers import dollars_of, iteration_link, known, number, score, tokens, took
 
-CELL_CHARS_MAX, COMPARED_CHARS_MAX = 300, 200
+CELL_CHARS_MAX = 300
 SHORT_CHARS = 24
 FILES_SHOWN = 3
 TOLD = {
@@ -52,7 +54,7 @@ def columns(facts: SprintFacts) -> list[TableColumn]:
     found = [
         TableColumn("class", lambda x: x.classification or UNKNOWN),
         TableColumn("score", lambda x: score(x.score), True),
-        TableColumn("remarks", lambda x: _remarks(facts, x)),
+        TableColumn("remarks", lambda x: remarks(facts, x)),
         TableColumn("alerts", _alerts),
     ]
     if changed:
@@ -86,11 +88,11 @@ def iterations(facts: SprintFacts) -> Markup:
         kind, name = "num" if one.is_number else None, one.name.replace("_", " ")
         head.append(heading(name, class_=kind, title=TOLD.get(one.name)))
     lines = [
-        _row(one, shown, limits_of(facts).remark_chars, is_best=one.iteration == best)
-        for one in rows[-limits_of(facts).iterations :]
+        _row(one, shown, limits.REMARK_CHARS, is_best=one.iteration == best)
+        for one in rows[-limits.ITERATIONS :]
     ]
     parts: list[object] = []
-    if (more := len(rows) - limits_of(facts).iterations) > 0:
+    if (more := len(rows) - limits.ITERATIONS) > 0:
         line = command(f"sprintlog list{facts.named}")
         parts += [f"{more:,} earlier ones: ", line]
     if same:
@@ -120,10 +122,7 @@ def _differing(
 def _row(
     one: JudgedIteration, shown: Sequence[TableColumn], chars_max: int, *, is_best: bool
 ) -> Markup:
-    version = one.version or 0
-    name = str(one.iteration)
-    first = version_link(version, name) if version else text(name)
-    cells = [tag("th", first, scope="row")]
+    cells = [tag("th", iteration_link(one.iteration), scope="row")]
     for column in shown:
         value = column.cell(one)
         said = value if isinstance(value, Markup) else text(value, chars_max)
@@ -132,7 +131,7 @@ def _row(
         ms = column.milliseconds(one) if column.milliseconds is not None else None
         cells.append(tag("td", said, class_=kind, data_ms=ms))
     marks = " ".join(filter(None, ("is-best" * is_best, "off" * (one.is_on_path is False))))
-    return row(cells, class_=marks or None, data_v=version or None, data_n=one.iteration)
+    return row(cells, class_=marks or None, data_n=one.iteration)
 
 
 def _names(rows: Sequence[JudgedIteration], field: str) -> list[str]:
@@ -192,12 +191,9 @@ def _files(changed: tuple[AuthoredFile, ...] | None) -> object:
     return "; ".join(told)
 
 
-def _remarks(facts: SprintFacts, one: JudgedIteration) -> object:
-    said = []
-    if one.is_best is True:
-        said.append("best")
-    if one.is_on_path is False:
-        said.append("discarded")
+def remarks(facts: SprintFacts, one: JudgedIteration) -> str:
+    """Return how an iteration ended, and everything noted about it, in one line."""
+    said = [*_marks(one)]
     if one.is_incomplete is True:
         said.append("incomplete")
     said += [one.turn.words] if one.turn else []
@@ -217,9 +213,25 @@ def _remarks(facts: SprintFacts, one: JudgedIteration) -> object:
         said.append("not measured")
     said += failures
     said += [*(f"#{word}" for word in one.tags or ()), *(one.notes or ())]
-    summary = one.summary if isinstance(one.summary, str) else ""
+    summary = one.summary.partition("\n")[0] if isinstance(one.summary, str) else ""
     said += [summary] if not any(summary in told for told in said) else []
     return "; ".join(said) or UNKNOWN
+
+
+def _marks(one: JudgedIteration) -> Iterator[str]:
+    if one.is_best is True:
+        yield "best"
+    if one.is_on_path is False:
+        yield "discarded"
+
+
+def chips(facts: SprintFacts, one: JudgedIteration) -> Iterator[Markup]:
+    """Yield an iteration's class, its score and its marks as labels."""
+    tones = {"forward": "good", "best": "good", "regression": "bad"}
+    if facts.iterations.best_iteration == one.iteration:
+        one = replace(one, is_best=True)
+    for word in filter(None, [one.classification, *_marks(one), one.unfit or ""]):
+        yield tag("span", word, class_=f"chip {tones.get(str(word), 'steady')}")
 
 
 def _run_ended(one: JudgedIteration, *, is_told: bool) -> str:
@@ -229,80 +241,3 @@ def _run_ended(one: JudgedIteration, *, is_told: bool) -> str:
     error = f": {one.error}" if is_failed else ""
     outcome = str(one.outcome or status)
     return f"its run {_ENDED.get(outcome, outcome)}{error}"
-
-
-def comparison(facts: SprintFacts) -> Markup:
-    """Return the best and the last iteration side by side."""
-    rows = [one for one in facts.iterations.iterations if isinstance(one.version, int)]
-    if len(rows) < 2:
-        nothing = "There are fewer than two iterations to compare."
-        return without("compare", "Compare two", nothing)
-    last = rows[-1]
-    best = facts.iteration(facts.iterations.best_iteration)
-    one = best if best is not None and best is not last else rows[-2]
-    body = [
-        row([
-            tag("th", text(column.name.replace("_", " ")), scope="row"),
-            tag("td", text(column.cell(one), COMPARED_CHARS_MAX), class_="num"),
-            tag("td", text(column.cell(last), COMPARED_CHARS_MAX), class_="num"),
-            tag("td", _change(column, one, last), class_="num change"),
-        ])
-        for column in columns(facts)
-    ]  # fmt: skip
-    named = (_named(facts, one), _named(facts, last), "change")
-    head = ["figure", *(heading(name, class_="num") for name in named)]
-    kept = [facts.has_snapshot(x.iteration) for x in (one, last)]
-    line = f"sprintlog iteration diff {one.iteration} {last.iteration}{facts.named}"
-    told = ("The files that differ: ", command(line))
-    files = told if all(kept) else (_not_kept(facts, (one, last), kept),)
-    made = table(head, body, label="comparison", class_="compared")
-    return section("compare", "Compare two", made, tag("p", *files, class_="note files"))
-
-
-def _not_kept(
-    facts: SprintFacts, compared: Sequence[JudgedIteration], kept: Sequence[bool]
-) -> Markup:
-    """Return the reason why the files of two iterations cannot be compared."""
-    if not facts.keeps_files:
-        why = "none were saved because the loop ran without `--snapshot`"
-        return said(f"Files are not compared: {why}.")
-    lacking = [
-        f"iteration {x.iteration}"
-        for x, is_kept in zip(compared, kept, strict=True)
-        if not is_kept
-    ]
-    return text(f"Files are not compared: no snapshot is there of {' and '.join(lacking)}.")
-
-
-def _named(facts: SprintFacts, one: JudgedIteration) -> str:
-    best = " (best)" if one.iteration == facts.iterations.best_iteration else ""
-    return f"iteration {one.iteration}{best}"
-
-
-def _change(column: TableColumn, one: JudgedIteration, other: JudgedIteration) -> str:
-    """Return the change in a figure, or "" if either value is unknown."""
-    mine, theirs = str(column.cell(one)), str(column.cell(other))
-    if UNKNOWN in (mine, theirs):
-        return ""
-    first, second = (_amount(column, x) for x in (one, other))
-    if first is None or second is None:
-        return "=" if mine == theirs else "\N{NOT EQUAL TO}"
-    by = round(second - first, 4)
-    if not by:
-        return "="
-    how_much = f"{abs(by):,.4f}".rstrip("0").rstrip(".")
-    if column.milliseconds is not None:
-        how_much = duration(abs(by))
-    elif mine.startswith("$"):
-        how_much = money(abs(by))
-    return f"{'+' if by > 0 else '-'}{how_much}"
-
-
-def _amount(column: TableColumn, one: JudgedIteration) -> float | None:
-    """Return an iteration's figure as a number, or None if it is not numeric."""
-    if column.milliseconds is not None:
-        return column.milliseconds(one)
-    try:
-        return float(str(column.cell(one)).replace(",", "").lstrip("$"))
-    except ValueError:
-        return None

@@ -19,7 +19,7 @@ SHORT_CHARS = 4
 """A name of at most this length may extend beyond the edges of a narrow bar."""
 EDGE = 3
 """The distance in pixels by which a label may extend beyond the drawing."""
-INSIDE, OVER, BEFORE, AFTER = "inside", "over", "before", "after"
+INSIDE, OVER = "inside", "over"
 
 
 class Label(NamedTuple):
@@ -27,8 +27,7 @@ class Label(NamedTuple):
 
     text: str = ""
     place: str = INSIDE
-    """`inside` the bar after its sign, `over` its middle without a sign, `before` or
-    `after`."""
+    """`inside` the bar after its sign, or `over` its middle without a sign."""
 
 
 NO_LABEL = Label()
@@ -44,26 +43,16 @@ class Box(NamedTuple):
     """The possible labels, longest first."""
 
 
-def labels_of(boxes: Sequence[Box], pixels: int, *, beside: bool = False) -> list[Label]:
-    """Return each bar's complete label in a drawing of a given width, without overlaps.
-
-    If `beside` is true, a label that does not fit inside its bar may be placed before or
-    after it.
-    """
+def labels_of(boxes: Sequence[Box], pixels: int) -> list[Label]:
+    """Return each bar's complete label in a drawing of a given width, without overlaps."""
     found = [NO_LABEL] * len(boxes)
     order = sorted(range(len(boxes)), key=lambda at: (boxes[at].row, boxes[at].x))
     rows: dict[int, float] = {}
-    for nth, at in enumerate(order):
+    for at in order:
         box = boxes[at]
         x, width = (value * pixels / WHOLE for value in (box.x, box.width))
-        follows = boxes[order[nth + 1]] if nth + 1 < len(order) else None
-        is_last = follows is None or follows.row != box.row
-        until = pixels if is_last or follows is None else follows.x * pixels / WHOLE
-        free = rows.get(box.row, 0.0)
-        if beside:
-            found[at], end = _beside(box.labels[-1], x, width, (free, until))
-        else:
-            found[at], end = _on(box.labels, x, width, (free or -EDGE, pixels + EDGE))
+        free = rows.get(box.row, -EDGE)
+        found[at], end = _on(box.labels, x, width, (free, pixels + EDGE))
         rows[box.row] = max(end, free)
     return found
 
@@ -82,21 +71,6 @@ def _on(
     if name and is_short and free[0] <= begin and begin + needs <= free[1]:
         return Label(name, OVER), begin + needs
     return NO_LABEL, 0.0
-
-
-def _beside(
-    name: str, x: float, width: float, free: tuple[float, float]
-) -> tuple[Label, float]:
-    """Return the label inside or next to a bar, and the position where the two end."""
-    needs = len(name) * CHAR
-    end = x + width
-    if needs + PAD <= width:
-        return Label(name, INSIDE), end
-    if free[0] <= x - needs - PAD:
-        return Label(name, BEFORE), end
-    if end + PAD + needs <= free[1]:
-        return Label(name, AFTER), end + PAD + needs
-    return NO_LABEL, end
 
 
 BAR_MIN = 35
@@ -262,13 +236,13 @@ def _bars(work: Sequence[Work], rows: Mapping[str, int], scale: Scale) -> list[B
 def _gaps(waits: Sequence[Delay], scale: Scale) -> list[Gap]:
     """Return the waits with positions, labelled with the person or process awaited."""
     boxes = [Box(0, *scale.stretch(x.begin, x.end), (x.who,)) for x in waits]
-    placed = zip(waits, boxes, *_labels(boxes, beside=True), strict=True)
+    placed = zip(waits, boxes, *_labels(boxes), strict=True)
     return [Gap(box.x, box.width, wait, *both) for wait, box, *both in placed]
 
 
-def _labels(boxes: Sequence[Box], *, beside: bool = False) -> Iterator[list[Label]]:
+def _labels(boxes: Sequence[Box]) -> Iterator[list[Label]]:
     """Yield all bars' labels for a wide screen, then those for a phone."""
-    return (labels_of(boxes, pixels, beside=beside) for pixels in (WIDE, THIN))
+    return (labels_of(boxes, pixels) for pixels in (WIDE, THIN))
 
 
 def _arrows(returns: Sequence[Return], scale: Scale) -> list[Arrow]:

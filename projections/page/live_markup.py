@@ -164,11 +164,12 @@ def served(
     decide: Markup, *, sprint_id: str, position: int, streams: Sequence[str]
 ) -> Served:
     """Return the additions that make a sprint's page update itself."""
-    where = [link("all sprints", "/"), link("two points", "/diff", sprint=sprint_id)]
+    where = [link("all sprints", "/")]
     if decide:
         where.append(tag("a", "decide", href="#act"))
     bar = joined(_state(), *where)
-    return Served(joined(_ICON, _STYLE), bar, decide, _SCRIPT, _live(position, streams))
+    live = {**_live(position, streams), "data_sprint": Markup(escape(sprint_id))}
+    return Served(joined(_ICON, _STYLE), bar, decide, _SCRIPT, live)
 
 
 def head(title: str, *notes: object) -> Markup:

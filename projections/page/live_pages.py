@@ -1,4 +1,4 @@
-"""The live pages: an overview of the log, a sprint's page, and a comparison of points."""
+"""The live pages: an overview of the log, and the page of a sprint."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -6,24 +6,22 @@ from importlib.resources import files
 from time import monotonic
 from typing import Any, NamedTuple
 
-from sprintlog.facts import SprintFacts, SprintPast
+from sprintlog.errors import NotFoundError
+from sprintlog.facts import IterationDetails, SprintFacts, SprintPast
 from sprintlog.formatting import counted
-from sprintlog.history import difference
 from sprintlog.questions import answer
 from sprintlog.workspaces import Workspace
 
 from . import document as page
 from . import live_markup
 from .head import chip
-from .live_markup import bar, document, entered, head, hidden, link, served
+from .iteration import iteration
+from .live_markup import bar, document, entered, head, link, served
 from .markup import NOTHING, Markup, heading, row, section, table, tag, text
 from .numbers import time
 
-STATE_FILES = ("progress", "best", "journal")
 Clock = Callable[[], float]
 
-CHANGES_MAX = 2000
-"""The maximum number of changed fields on a page; the CLI and the API return all."""
 FRESH_SECONDS = 5.0
 """The time for which a page is cached if nothing is recorded."""
 PAGES_MAX = 16
@@ -51,7 +49,7 @@ def overview(workspace: Workspace) -> str:
     where = f"{workspace.location.root}, {counted(position, 'event')}"
     return document(
         "All sprints",
-        bar(tag("strong", "all sprints"), link("two points", "/diff"), is_live=True),
+        bar(tag("strong", "all sprints"), is_live=True),
         tag("main", head("All sprints", where), *sections),
         position=position,
     )
@@ -97,65 +95,6 @@ def _iteration(found: Any) -> object:
     return found.stats.get("current-iteration") if isinstance(found.stats, dict) else None
 
 
-def compared(workspace: Workspace, given: Mapping[str, str]) -> str:
-    """Return the page that compares a state file at any two points in the log."""
-    sprint_id = workspace.choose(given.get("sprint"))
-    parts: list[Markup] = [_points(given, sprint_id)]
-    if "from" in given:
-        file = given.get("file", "progress")
-        points = given["from"], given.get("to")
-        found = difference(workspace, *points, sprint_id=given.get("sprint"), file=file)
-        changes = found.sentences()
-        titles = [f"{one.subject} version {one.version}" for one in (found.old, found.new)]
-        lines = [tag("li", change) for change in changes[:CHANGES_MAX]]
-        shown = tag("ul", *lines, class_="changes") if lines else "No difference."
-        more = len(changes) - len(lines)
-        title = f"{found.file.path}: {titles[0]} → {titles[1]}"
-        left = tag("p", f"{more} more; `diff` has all") if more else NOTHING
-        unified = tag("pre", found.unified()[:_TEXT_MAX], tabindex="0")
-        whole = tag("details", tag("summary", "As a unified diff"), unified)
-        parts.append(section("difference", title, shown, left, whole))
-    return document(
-        f"{sprint_id}: two points",
-        bar(link("all sprints", "/"), link(sprint_id, "/sprint", id=sprint_id)),
-        tag("main", head("Differences between two points"), *parts),
-    )
-
-
-_TEXT_MAX = 200_000
-
-
-def _points(given: Mapping[str, str], sprint_id: str) -> Markup:
-    """Return the form for selecting two points."""
-    files = [
-        tag("option", name, value=name, selected=name == given.get("file", "progress"))
-        for name in STATE_FILES
-    ]
-    return tag(
-        "form",
-        hidden({"sprint": sprint_id}),
-        labelled("From", "from", given.get("from", "start")),
-        labelled("To", "to", given.get("to", "")),
-        tag("label", "File ", tag("select", *files, name_="file")),
-        tag("button", "Compare", type="submit"),
-        tag(
-            "p",
-            "A point is iter:N, version:N, position:N, best, start or a time; "
-            "without To it is now.",
-            class_="note",
-        ),
-        action="/diff",
-        method="get",
-        class_="points",
-    )
-
-
-def labelled(label: str, name: str, value: str) -> Markup:
-    """Return a form field with its label."""
-    field = tag("input", name_=name, value=value, autocomplete="off", spellcheck="false")
-    return tag("label", f"{label} ", field)
-
-
 class LivePages:
     """A log's current pages, for a server.
 
@@ -165,7 +104,6 @@ class LivePages:
     policy = staticmethod(page.sources)
     """Return the digests of the style and script of a sprint's page."""
     overview = staticmethod(overview)
-    compared = staticmethod(compared)
     refused = staticmethod(live_markup.refused)
     entered = staticmethod(entered)
 
@@ -208,6 +146,14 @@ class LivePages:
         while len(self._kept) > PAGES_MAX:
             self._kept.popitem(last=False)
         return text
+
+    @staticmethod
+    def iteration(workspace: Workspace, sprint_id: str | None, number: int) -> str:
+        """Return the view of an iteration; raise `NotFoundError` if there is none."""
+        details = IterationDetails(SprintFacts(workspace, workspace.choose(sprint_id)))
+        if (one := details.of(number)) is None:
+            raise NotFoundError(f"there is no iteration {number}")
+        return iteration(one)
 
     def _made(
         self, workspace: Workspace, name: str, position: int, past: SprintPast

@@ -35,6 +35,13 @@ def text(value: object, chars_max: int = TEXT_CHARS_MAX) -> Markup:
     return Markup(escape(visible(cut(str(value), chars_max))))
 
 
+def lines(value: str, chars_max: int) -> Markup:
+    """Return a text with its line breaks; long text is truncated."""
+    return Markup(
+        "\n".join(escape(visible(line)) for line in cut(value, chars_max).splitlines())
+    )
+
+
 def cut(value: str, chars_max: int) -> str:
     """Return the text, truncated with an ellipsis if it exceeds a maximum length."""
     return value if len(value) <= chars_max else f"{value[: chars_max - 1]}…"
@@ -102,10 +109,17 @@ def without(identity: str, title: str, *told: object) -> Markup:
     return section(identity, title, tag("p", *told, class_="empty"))
 
 
-def drawing(kind: str, height: int, label: str, *inside: Markup) -> Markup:
-    """Return a full-width drawing with a description."""
+def drawing(
+    kind: str, height: int, label: str, *inside: Markup, role: str = "img"
+) -> Markup:
+    """Return a full-width drawing with a description; one with links is a `group`."""
     size = {"width": "100%", "height": height}
-    return tag("svg", *inside, **size, role="img", aria_label=text(label), class_=kind)
+    return tag("svg", *inside, **size, role=role, aria_label=text(label), class_=kind)
+
+
+def typed(line: str) -> Markup:
+    """Return a command on a line of its own, which the page's script lets users copy."""
+    return tag("code", text(line), class_="command copy")
 
 
 def command(line: str) -> Markup:
@@ -115,11 +129,24 @@ def command(line: str) -> Markup:
     return tag("code", *inside, class_="command")
 
 
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z)", re.ASCII)
+
+
 def said(line: str) -> Markup:
-    """Return the text with the parts between backticks formatted as commands."""
+    """Return a text with commands, between backticks, and recorded times as elements."""
     pieces = re.split(r"`([^`]{1,400})`", line)
-    told = (command(x) if at % 2 else text(x) for at, x in enumerate(pieces) if x)
+    told = (command(x) if at % 2 else _timed(x) for at, x in enumerate(pieces) if x)
     return joined(*told)
+
+
+def moment(at: str) -> Markup:
+    """Return a recorded UTC time to the second; the page's script shows local time."""
+    return tag("time", at[:19].replace("T", " "), datetime=at)
+
+
+def _timed(line: str) -> Markup:
+    pieces = _TIME.split(line)
+    return joined(*(moment(x) if at % 2 else x for at, x in enumerate(pieces) if x))
 
 
 def classes(*names: str) -> str:

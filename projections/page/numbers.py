@@ -5,7 +5,7 @@ from msgspec import UNSET
 from sprintlog.formatting import UNKNOWN, dollars, duration
 from sprintlog.usage import lower_bounds, tokens_of
 
-from .markup import Markup, tag, text
+from .markup import Markup, moment, tag, text
 
 
 def known(value: object) -> bool:
@@ -62,16 +62,18 @@ def took(spent: object) -> str:
     return duration(found) if isinstance(found, int) and found else UNKNOWN
 
 
-def clock_of(text: str) -> str:
-    """Return a recorded time without fractional seconds: `2026-01-15 21:05:00`."""
-    return text[:19].replace("T", " ") if text[19:].endswith("Z") else text
-
-
 def time(at: object) -> Markup:
-    """Return a UTC time to the second, or a dash if the value is not a time."""
-    return tag("time", clock_of(at)) if isinstance(at, str) and at else Markup(UNKNOWN)
+    """Return a time, or a dash if the value is unknown."""
+    if not (isinstance(at, str) and at):
+        return Markup(UNKNOWN)
+    return moment(at) if at[19:].endswith("Z") else text(at)
 
 
-def version_link(version: int, label: str | None = None) -> Markup:
-    """Return a link to the state file at a version."""
-    return tag("a", text(label or f"v{version}"), href=f"#v={version}")
+def version_link(version: int) -> Markup:
+    """Return a link to the event at a version."""
+    return tag("a", text(f"v{version}"), href=f"#v{version}")
+
+
+def iteration_link(number: int, label: object = None) -> Markup:
+    """Return a link to the view of an iteration."""
+    return tag("a", text(str(number) if label is None else label), href=f"#i{number}")

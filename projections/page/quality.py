@@ -4,18 +4,17 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from sprintlog.facts import JudgedIteration, SprintFacts
-from sprintlog.usage import lower_bounds, tokens_of
 
+from . import limits
 from .layout import WHOLE, Dot, Plot, height, percent, plot, step_place
-from .limits import limits_of
-from .markup import NOTHING, Markup, command, drawing, joined, section, tag, text, without
-from .numbers import cost, known, money, number, score
+from .markup import NOTHING, Markup, drawing, joined, section, tag, text, without
+from .numbers import cost, dollars_of, iteration_link, known, score
 
-HEIGHT, PAD_TOP, PAD_BOTTOM = 230, 18, 26
-"""In pixels: the total height, and the padding above and below the lines."""
+HEIGHT, PAD_TOP, PAD_BOTTOM, TESTS, COST = 190, 18, 24, 44, 24
+"""In pixels: the height of the scores, the padding above and below the lines, and the
+heights of the tests and of the cost."""
 LEFT = 26
 """The left end of the grid lines, in pixels, to the right of their labels."""
-SMALL = 54
 NUMBERS_MAX = 24
 """With more iterations, only some iteration numbers are drawn."""
 
@@ -30,7 +29,11 @@ class Scored(NamedTuple):
     is_off: bool = False
     is_best: bool = False
     alerts: Sequence[str] = ()
-    version: int = 0
+    tests: tuple[int, int] | None = None
+    """The numbers of passed tests and of all tests."""
+    is_unfit: bool = False
+    """Whether the iteration changed its measure."""
+    cost: float | None = None
 
 
 class Levels(NamedTuple):
@@ -45,8 +48,8 @@ class Levels(NamedTuple):
 
 
 def plotted(found: Sequence[Scored], levels: Levels) -> Markup:
-    """Return the contents of the plot's SVG element."""
-    low, high = limits([one.score for one in found] + [*levels])
+    """Return the contents of the plot's SVG element; each iteration links to its view."""
+    low, high = score_range([one.score for one in found] + [*levels])
     inner = HEIGHT - PAD_TOP - PAD_BOTTOM
     on = [not one.is_off for one in found]
     placed = plot([one.score for one in found], low=low, high=high, is_on=on)
@@ -66,21 +69,65 @@ def plotted(found: Sequence[Scored], levels: Levels) -> Markup:
     parts += [
         tag("text", f"{value:.1f}", x=2, y=at + 4, class_="axis") for value, at in across
     ]
-    parts += [_point(point, found[point.nth], y(point.y)) for point in placed.points]
+    most = max((one.tests[1] for one in found if one.tests), default=0)
+    dear = max((one.cost for one in found if one.cost), default=0)
+    points = {point.nth: point for point in placed.points}
     every = -(-len(found) // NUMBERS_MAX) or 1
     for index, one in enumerate(found):
-        x = percent(step_place(index, len(found)))
+        place, at = points.get(index), step_place(index, len(found))
+        inside = [*_tests(one, at, len(found), most), *_cost(one, at, len(found), dear)]
+        if place is not None:
+            inside.append(_point(place, one, y(place.y)))
+        else:
+            sign = {"x": percent(at), "y": HEIGHT - PAD_BOTTOM - 4, "class_": "missing"}
+            inside.append(tag("text", "?", **sign, text_anchor="middle"))
         if index % every == 0:
-            place = {"x": x, "y": HEIGHT - 8}
-            number = tag("text", one.number, **place, class_="axis", text_anchor="middle")
-            parts.append(number)
-        if one.score is None:
-            gap = tag("text", "?", x=x, y=HEIGHT - PAD_BOTTOM - 4, text_anchor="middle")
-            parts.append(tag("g", tag("title", one.about), gap, class_="missing"))
+            number = {"x": percent(at), "y": HEIGHT - 6, "text_anchor": "middle"}
+            inside.append(tag("text", one.number, **number, class_="axis"))
+        parts.append(_column(one, at, len(found), inside))
     return joined(*parts)
 
 
-def limits(values: Sequence[float | None]) -> tuple[float, float]:
+def chart_height(found: Sequence[Scored]) -> int:
+    """Return the plot's height in pixels; tests and cost are drawn below the scores."""
+    strips = (any(one.tests for one in found), any(one.cost for one in found))
+    return HEIGHT + TESTS * strips[0] + COST * strips[1]
+
+
+def _column(one: Scored, at: int, count: int, inside: Sequence[Markup]) -> Markup:
+    """Return an iteration's part of the plot as a link."""
+    half = WHOLE // (2 * count)
+    place = {"x": percent(max(at - half, 0)), "width": percent(2 * half)}
+    hit = tag("rect", **place, y=0, height="100%", class_="hit")
+    title = tag("title", one.about)
+    whole = tag("g", title, hit, *inside, class_="column")
+    return tag("a", whole, href=f"#i{one.number}", aria_label=text(one.about))
+
+
+def _tests(one: Scored, at: int, count: int, most: int) -> Iterator[Markup]:
+    """Yield bars for the tests that pass and, above them, for those that do not."""
+    if one.tests and most:
+        passed, total = (x * (TESTS - 6) / most for x in one.tests)
+        floor = HEIGHT + TESTS - 2
+        yield from _bar("tests good", at, count, (floor - passed, floor))
+        yield from _bar("tests bad", at, count, (floor - total, floor - passed))
+
+
+def _cost(one: Scored, at: int, count: int, most: float) -> Iterator[Markup]:
+    """Yield a bar for an iteration's cost, which hangs below its tests."""
+    if one.cost and most:
+        begin = HEIGHT + (TESTS if one.tests else 0) + 2
+        yield from _bar("tests cost", at, count, (begin, begin + one.cost * 20 / most))
+
+
+def _bar(kind: str, at: int, count: int, ends: tuple[float, float]) -> Iterator[Markup]:
+    width = min(WHOLE * 7 // (10 * count), 400)
+    if (size := round(ends[1] - ends[0], 1)) > 0:
+        place = {"x": percent(at - width // 2), "width": percent(width)}
+        yield tag("rect", **place, y=round(ends[0], 1), height=size, class_=kind)
+
+
+def score_range(values: Sequence[float | None]) -> tuple[float, float]:
     """Return the range of the plot in whole tenths, which includes all scores."""
     known = [value for value in values if value is not None]
     if not known:
@@ -110,7 +157,7 @@ def _line(placed: Plot, top: int, inner: int) -> list[Markup]:
 
 def _point(point: Dot, one: Scored, y: float) -> Markup:
     x = percent(point.x)
-    parts = [tag("title", one.about)]
+    parts = []
     if one.is_best:
         parts.append(tag("circle", cx=x, cy=y, r=10, class_="ring"))
         label = f"best: {one.number}"
@@ -119,32 +166,21 @@ def _point(point: Dot, one: Scored, y: float) -> Markup:
         at = y - 15 if y > 40 else y + 24
         parts.append(tag("text", label, x=x, y=at, class_="best", text_anchor=anchor))
     parts.append(tag("circle", cx=x, cy=y, r=5))
-    if one.alerts:
+    if one.alerts or one.is_unfit:
         sign = tag("text", "!", x=x, y=y + 19, text_anchor="middle", class_="alert")
         parts.append(sign)
     kind = f"point {one.tone}" + (" off" if one.is_off else "")
-    return tag("g", *parts, class_=kind, data_v=one.version or None)
+    return tag("g", *parts, class_=kind)
 
 
-def small(values: Sequence[float | None], label: str) -> Markup:
-    """Return a small plot of a figure over the iterations."""
-    placed = plot(values)
-    parts = _line(placed, 5, SMALL - 10)
-    if placed.line:
-        last = placed.line[-1]
-        y = round(5 + last.y * (SMALL - 10) / WHOLE, 1)
-        parts.append(tag("circle", cx=percent(last.x), cy=y, r=3.5, class_="last"))
-    return drawing("small", SMALL, label, *parts)
-
-
-PLOTS_MAX, WORSE_MAX = 14, 12
-"""The maximum numbers of plots and of regressions; the table has all figures."""
+WORSE_MAX = 3
+"""The maximum number of regressions listed; the table of iterations has all."""
 TONES = {"forward": "good", "regression": "bad", "plateau": "steady", "stalled": "steady"}
 
 
 def scored(facts: SprintFacts) -> tuple[list[Scored], Levels]:
     """Return the plotted iterations, without the baseline, and the reference lines."""
-    found = [_scored(facts, one) for one in facts.numbered[-limits_of(facts).iterations :]]
+    found = [_scored(facts, one) for one in facts.numbered[-limits.ITERATIONS :]]
     base, acceptance = facts.baseline, facts.judged.rules.thresholds.acceptance
     levels = Levels(None if base is None else base.score, acceptance)
     return found, levels
@@ -159,10 +195,10 @@ def quality(facts: SprintFacts) -> Markup:
         f"iteration {one.number}: {score(one.score)}" for one in found[-20:]
     )
     legend = tag("ul", *_legend(found), *_lines(levels), class_="legend")
-    plots = tag("div", *_small_plots(facts), class_="plots")
-    plot = drawing("quality", HEIGHT, label, plotted(found, levels))
-    parts = [tag("div", plot, class_="drawing"), legend, _worse(facts), plots]
-    return section("quality", "Quality", *parts)
+    drawn = plotted(found, levels)
+    plot = drawing("quality", chart_height(found), label, drawn, role="group")
+    parts = [tag("div", plot, class_="drawing"), legend]
+    return section("quality", "Score and tests by iteration", *parts)
 
 
 def _scored(facts: SprintFacts, one: JudgedIteration) -> Scored:
@@ -176,9 +212,19 @@ def _scored(facts: SprintFacts, one: JudgedIteration) -> Scored:
     if not known(one.metrics):
         said.append("not measured")
     tone = TONES.get(one.classification or "", "steady")
-    version = one.version if isinstance(one.version, int) else 0
+    count, passed = ((one.figures or {}).get(x) for x in ("test_count", "tests_passed"))
+    tests = None
+    if isinstance(count, int) and isinstance(passed, int):
+        tests = (passed, count)
+        said.append(f"{passed} of {count} tests pass")
+    if known(one.unfit):
+        said.append(str(one.unfit))
     about = ", ".join(filter(None, said))
-    return Scored(one.iteration, one.score, tone, about, is_off, is_best, alerts, version)
+    spent = one.spent or None
+    if cost(spent) is not None:
+        said.append(dollars_of(spent))
+    marks = (is_off, is_best, alerts, tests, known(one.unfit), cost(spent))
+    return Scored(one.iteration, one.score, tone, about, *marks)
 
 
 def _legend(found: Sequence[Scored]) -> Iterator[Markup]:
@@ -193,6 +239,11 @@ def _legend(found: Sequence[Scored]) -> Iterator[Markup]:
         yield _key("!", "bad", "something got worse")
     if any(one.score is None for one in found):
         yield _key("?", "", "not measured")
+    if any(one.tests for one in found):
+        yield _key("\N{BLACK SQUARE}", "good", "tests pass")
+        yield _key("\N{BLACK SQUARE}", "bad", "fail")
+    if any(one.cost for one in found):
+        yield _key("\N{BLACK SQUARE}", "steady", "cost")
 
 
 def _key(sign: str, tone: str, word: str) -> Markup:
@@ -206,8 +257,8 @@ def _lines(levels: Levels) -> Iterator[Markup]:
         yield tag("li", key, f"{name} {level:.2f}")
 
 
-def _worse(facts: SprintFacts) -> Markup:
-    """Return the regressions and the times at which they occurred, newest first."""
+def worse(facts: SprintFacts) -> Markup:
+    """Return the regressions and the iterations in which they occurred, newest first."""
     found = [
         (one.iteration, alert.severity, alert.message, one.is_on_path is False)
         for one in reversed(facts.iterations.iterations)
@@ -216,56 +267,12 @@ def _worse(facts: SprintFacts) -> Markup:
     if not found:
         return NOTHING
     items = [
-        tag("li", tag("b", f"iteration {number} "), tag("b", severity, class_="bad"), " ",
+        tag("li", iteration_link(number, f"iteration {number}"), " ",
+            tag("b", severity, class_="bad"), " ",
             text(message), " (rolled back)" if is_off else "")
         for number, severity, message, is_off in found[:WORSE_MAX]
     ]  # fmt: skip
-    more = len(found) - WORSE_MAX
-    if more > 0:
-        line = command(f"sprintlog iteration alerts --all{facts.named}")
-        items.append(tag("li", f"{more:,} more: ", line))
-    title = tag("h3", "What got worse, the newest first")
+    if (more := len(found) - WORSE_MAX) > 0:
+        items.append(tag("li", tag("a", f"{more:,} more", href="#iterations")))
+    title = tag("h2", "What got worse, the newest first")
     return joined(title, tag("ul", *items, class_="worse"))
-
-
-def _small_plots(facts: SprintFacts) -> Iterator[Markup]:
-    rows = facts.numbered[-limits_of(facts).iterations :]
-    on = [x.is_on_path is not False for x in rows]
-    series: dict[str, list[float | None]] = {}
-    figures = [x.figures or {} for x in rows]
-    for name in dict.fromkeys(name for known_ones in figures for name in known_ones):
-        values = [known_ones.get(name) for known_ones in figures]
-        if not any(isinstance(value, str) for value in values):
-            # Discarded iterations do not represent the current state of the work.
-            series[name] = [
-                float(x) if isinstance(x, int | float) and is_on else None
-                for x, is_on in zip(values, on, strict=True)
-            ]
-    spent = [x.spent for x in rows]
-    all_tokens = [tokens_of(x) for x in spent]
-    series["tokens"] = [None if x is None else float(x) for x in all_tokens]
-    series["cost"] = [cost(x) for x in spent]
-    bounds = {name.removesuffix("_usd") for one in spent for name in lower_bounds(one)}
-    shown = 0
-    for name, points in series.items():
-        there = [value for value in points if value is not None]
-        # A constant series provides no information.
-        if len(there) < 2 or (len({*there}) == 1 and name not in ("tokens", "cost")):
-            continue
-        shown += 1
-        if shown > PLOTS_MAX:
-            return
-        yield _figure(name, points, there, " (at least)" * (name in bounds))
-
-
-def _figure(name: str, points: list[float | None], there: list[float], of: str) -> Markup:
-    say = money if name == "cost" else number
-    first, last = say(there[0]), say(there[-1])
-    span = f"{say(min(there))} to {say(max(there))}"
-    label = f"{name}: from {first} to {last}, between {span}"
-    caption = tag(
-        "figcaption",
-        tag("b", text(name.replace("_", " ") + of)),
-        tag("span", f"{first} \N{RIGHTWARDS ARROW} {last}"),
-    )
-    return tag("figure", caption, small(points, label), tag("small", span))

@@ -1,13 +1,13 @@
-"""Sections with recorded decisions, requests, learnings, sessions and events."""
+"""Sections with recorded decisions, requests, learnings and events."""
 
 import re
 
 from sprintlog.events import RecordedEvent
 from sprintlog.facts import Decision, SprintFacts
 
-from .limits import limits_of
+from . import limits
 from .markup import Markup, command, row, section, table, tag, text, without
-from .numbers import number, time, version_link
+from .numbers import time, version_link
 
 EVENT_CHARS_MAX = 180
 DATA_CHARS_MAX = 400
@@ -15,9 +15,11 @@ DATA_CHARS_MAX = 400
 
 def events(facts: SprintFacts) -> Markup:
     """Return the newest events, newest first."""
-    limits = limits_of(facts)
-    shown = list(reversed(facts.event_lines(limits.events)))
-    rows = [_event_row(*one, has_data=at < limits.data) for at, one in enumerate(shown)]
+    shown = list(reversed(facts.event_lines(limits.EVENTS)))
+    rows = [
+        _event_row(*one, has_data=at < limits.EVENTS_WITH_DATA)
+        for at, one in enumerate(shown)
+    ]
     before = facts.version - len(shown)
     told = f"; {before:,} earlier ones" if before else ""
     note = [f"the newest first{told}: ", command(f"sprintlog log{facts.named}")]
@@ -41,6 +43,7 @@ def _event_row(
             tag("td", text(said, EVENT_CHARS_MAX), data, class_="t"),
         ],
         class_="q" if is_quiet else None,
+        id=f"v{recorded.version}",
     )
 
 
@@ -100,38 +103,6 @@ def learnings(facts: SprintFacts) -> Markup:
     return section("learnings", "Learnings", tag("ul", *items, class_="cards"), note=note)
 
 
-FILES_SHOWN = 6
-
-
-def sessions(facts: SprintFacts) -> Markup:
-    """Return a row for each session, newest first."""
-    found = list(reversed(facts.sessions))
-    if not found:
-        installs = command("sprintlog hooks install AGENT")
-        told = ("No session was recorded: ", installs, " records what agents do.")
-        return without("sessions", "Sessions of agents", *told)
-    head = ("session", "from", "to", "tool calls", "failed", "what", "files")
-    rows = []
-    for name, one, figures in found:
-        files = ", ".join(one.files_changed[:FILES_SHOWN])
-        if len(one.files_changed) > FILES_SHOWN:
-            files += f" and {len(one.files_changed) - FILES_SHOWN} more"
-        rows.append(
-            row([
-                tag("td", text(name, 24)),
-                tag("td", time(one.started_at)),
-                tag("td", time(one.ended_at or one.last_at)),
-                tag("td", number(one.tool_calls), class_="num"),
-                tag("td", number(one.failed_calls), class_="num"),
-                tag("td", text(figures), class_="t"),
-                tag("td", text(files), class_="t"),
-            ])
-        )  # fmt: skip
-    made = table(head, rows, label="sessions", class_="wide")
-    note = ["every call of one: ", command("sprintlog log --session ID")]
-    return section("sessions", "Sessions of agents", made, note=note)
-
-
 DECISION_CHARS_MAX = 300
 _NAMED = re.compile(r"(?<=: )[a-z]+(?:-[a-z]+)+")
 _BAD = {"block", "rollback", "loss"}
@@ -143,7 +114,7 @@ def decisions(facts: SprintFacts) -> Markup:
     if not found:
         return without("decisions", "Decisions", "Nothing was decided yet.")
     head = ("version", "when", "who", "what and why", "then")
-    shown = found[-limits_of(facts).decisions :]
+    shown = found[-limits.DECISIONS :]
     rows = [_decision_row(facts, one) for one in reversed(shown)]
     earlier = len(found) - len(rows)
     more = f"{earlier:,} earlier ones" if earlier else "all with their kinds"

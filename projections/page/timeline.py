@@ -1,4 +1,4 @@
-"""The timeline of phases, iterations, waits and rollbacks, as SVG and as text."""
+"""The timeline of phases, iterations, waits and rollbacks, as SVG."""
 
 from collections.abc import Iterator
 from itertools import chain, count
@@ -6,8 +6,7 @@ from itertools import chain, count
 from sprintlog.facts import SprintFacts
 from sprintlog.formatting import counted
 
-from . import layout
-from .limits import limits_of
+from . import layout, limits
 from .markup import (
     Markup,
     asset,
@@ -15,15 +14,11 @@ from .markup import (
     command,
     drawing,
     joined,
-    row,
     scrolling,
     section,
-    table,
     tag,
-    text,
     without,
 )
-from .numbers import version_link
 
 ROW, BAR, AXIS, ARC = 26, 18, 22, 14
 """Heights in pixels: of a row, a bar, the axis, and one level of arrows."""
@@ -47,12 +42,7 @@ TONES = {
     "open": "\N{HORIZONTAL ELLIPSIS}",
 }
 """The character that duplicates the meaning of a bar's colour."""
-_PLACES = {
-    layout.INSIDE: (0, 4, None),
-    layout.OVER: (1, None, "middle"),
-    layout.BEFORE: (0, -5, "end"),
-    layout.AFTER: (2, 5, None),
-}
+_PLACES = {layout.INSIDE: (0, 4, None), layout.OVER: (1, None, "middle")}
 """The position of each label: number of half bar widths, offset in pixels, anchor."""
 
 
@@ -112,7 +102,8 @@ def _bar(bar: layout.Bar, begin: int) -> Markup:
     y = begin + bar.row * ROW + (ROW - BAR) // 2
     sign = TONES.get(work.tone.partition(" ")[0], "")
     inside = [tag("title", work.about), _rect(bar, y), *_labels(bar, y, sign)]
-    return tag("g", *inside, class_=f"bar {work.tone}", data_v=work.version or None)
+    group = tag("g", *inside, class_=f"bar {work.tone}")
+    return tag("a", group, href=f"#i{work.number}") if work.number else group
 
 
 def _rect(bar: layout.Bar | layout.Gap, y: int, fill: str | None = None) -> Markup:
@@ -164,7 +155,7 @@ def _mark(mark: layout.Stamp, begin: int) -> Markup:
     about = f"{mark.sign.kind}" + (f": {mark.sign.about}" if mark.sign.about else "")
     inside = [tag("title", about), tag("circle", r=7), tag("text", sign, y=4)]
     group = tag("svg", *inside, x=layout.percent(mark.x), y=y, overflow="visible")
-    return tag("g", group, class_=f"mark {tone}", data_v=mark.sign.version or None)
+    return tag("g", group, class_=f"mark {tone}")
 
 
 def _arrow(arrow: layout.Arrow, begin: int) -> Markup:
@@ -179,48 +170,26 @@ def _arrow(arrow: layout.Arrow, begin: int) -> Markup:
     tip = tag("path", d="M-4 -7L4 -7L0 0z", class_="head")
     head = tag("svg", tip, x=x, y=begin, overflow="visible")
     title = tag("title", arrow.back.about)
-    return tag("g", title, line, head, class_="arrow", data_v=arrow.back.version or None)
-
-
-SEPARATE_MAX = 30
-"""Up to this number, each iteration has its own row if nothing else has one."""
+    return tag("g", title, line, head, class_="arrow")
 
 
 def laid_out(facts: SprintFacts) -> layout.Timeline:
     """Return the laid-out timeline."""
-    limits = limits_of(facts)
-    found = facts.course(
-        loops_max=limits.iterations, bars_max=limits.bars, signs_max=limits.signs
-    )
-    rows = {work.row for work in found.work}
-    if len(rows) == 1 and len(found.work) <= SEPARATE_MAX:
-        # If all bars share a row, separate rows are easier to read.
-        names = [f"{work.row} {index}" for index, work in enumerate(found.work)]
-        if found.has_only_iterations:
-            names = [work.about.partition(",")[0] for work in found.work]
-        pairs = zip(found.work, names, strict=True)
-        work = [one._replace(row=name) for one, name in pairs]
-        first = {one.row: one for one in work}
-        signs = [
-            sign._replace(row=next(
-                (n for n, w in first.items() if w.begin <= sign.at <= w.end), sign.row
-            ))
-            for sign in found.signs
-        ]  # fmt: skip
-        found = found._replace(work=work, signs=signs)
+    most = {"bars_max": limits.BARS, "signs_max": limits.SIGNS}
+    found = facts.course(loops_max=limits.ITERATIONS, **most)
     drawn = layout.place_timeline(found.work, found.waits, found.signs, found.returns)
     return drawn._replace(earlier=found.earlier)
 
 
 def timeline(facts: SprintFacts) -> Markup:
-    """Return the drawing, and the same contents as a table for people who cannot see it."""
+    """Return the drawing with its legend."""
     found = laid_out(facts)
     if not found.rows:
         return without("timeline", "Timeline", "Nothing was worked on yet.")
     label = f"Timeline with {len(found.rows)} rows, {len(found.bars)} bars"
     labels = [tag("li", tag("span", _breaking(name))) for name in names(found)]
     side = tag("ol", *labels, class_=f"names pad{top(found)}", aria_hidden="true")
-    picture = drawing("gantt", height(found), label, drawn(found))
+    picture = drawing("gantt", height(found), label, drawn(found), role="group")
     scrolled = scrolling(picture, label="timeline, scrolls", class_="scroll drawing")
     notes: list[object] = ["times are UTC"]
     if found.left_out:
@@ -228,12 +197,8 @@ def timeline(facts: SprintFacts) -> Markup:
     if found.earlier:
         more = counted(found.earlier, "earlier bar")
         notes += [f"; {more} not shown: ", command(f"sprintlog log{facts.named}")]
-    parts = [
-        tag("div", side, scrolled, class_="gantt-box"),
-        _legend(found),
-        _as_table(found, limits_of(facts).listed),
-    ]
-    return section("timeline", "Timeline", *parts, note=notes)
+    box = tag("div", side, scrolled, class_="gantt-box")
+    return section("timeline", "Timeline", box, _legend(found), note=notes)
 
 
 def _breaking(name: str) -> Markup:
@@ -273,20 +238,3 @@ def _legend(found: layout.Timeline) -> Markup:
         sign = "\N{LEFTWARDS ARROW WITH HOOK}"
         items.append(tag("li", tag("span", sign, class_="key back"), "rollback"))
     return tag("ul", *items, class_="legend")
-
-
-def _as_table(found: layout.Timeline, listed: int) -> Markup:
-    """Return the work, waits and rollbacks as a table of sentences."""
-    told = [(bar.work.begin, bar.work.version, bar.work.about) for bar in found.bars]
-    told += [(gap.wait.begin, 0, f"waits for {gap.wait.who}: {gap.wait.about}")
-             for gap in found.gaps]  # fmt: skip
-    told += [(a.back.at, a.back.version, a.back.about) for a in found.arrows]
-    told.sort()
-    rows = [
-        row([tag("td", version_link(version) if version else ""), tag("td", text(about))])
-        for _, version, about in told[-listed:]
-    ]
-    inside = table(("version", "what"), rows, label="the timeline in words")
-    more = len(told) - listed
-    shown = f"The last {listed} of {len(told):,} in words" if more > 0 else "In words"
-    return tag("details", tag("summary", shown), inside)

@@ -1,6 +1,5 @@
 """Logs whose pages are tested: stored streams, read into a log in memory."""
 
-import json
 from pathlib import Path
 
 from sprintlog.engine.log.port import Expect
@@ -19,10 +18,3 @@ def workspace_of(name: str, folder: Path, *, clock_ms: int = 0) -> Workspace:
     events = [new_event(CODEC.decode(x), at=x.at, actor="runtime") for x in recorded]
     workspace.log.append(f"sprint/{SPRINT}", events, expect=Expect.NONE)
     return workspace
-
-
-def data_of(page: str, identity: str) -> dict[str, object]:
-    """Return the JSON that a page holds in an element."""
-    begin = page.index(f'id="{identity}">') + len(f'id="{identity}">')
-    found: dict[str, object] = json.loads(page[begin : page.index("</script>", begin)])
-    return found

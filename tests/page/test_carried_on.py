@@ -36,10 +36,7 @@ def told(past: SprintPast, workspace: Workspace, version: int) -> tuple[object, 
     """Return all facts of a past at a version."""
     sprint = workspace.sprint(SPRINT, at=f"version:{version}")
     past.follow(workspace, sprint)
-    history = past.file(workspace, sprint)
-    lines = [history.lines_at(at) for at in range(history.first, version + 1)]
-    setters = past.setters(workspace, sprint, [x.changed for x in lines[-1]])
-    return past.story.course({}), past.works, history.first, lines, setters
+    return past.story.course({}), past.works
 
 
 @pytest.mark.sampled(8)
@@ -137,7 +134,6 @@ def test_a_long_night_keeps_its_memory(tmp_path: Path) -> None:
         for number in range(3):
             sprint = workspace.sprint("odd")
             past.follow(workspace, sprint)
-            past.file(workspace, sprint)
             held.append(size_of(past))
             append(workspace, [*busy(1_000)][-1_000:], BEGIN_MS + 10_000_000 + number)
     assert held[0] > 100_000

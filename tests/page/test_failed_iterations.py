@@ -11,7 +11,7 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.facts import sprint_facts
 from sprintlog.projections.facts.course import NOTES_MAX, IterationFailures
 from sprintlog.projections.facts.sprint_facts import SprintFacts
-from sprintlog.projections.page.iterations import comparison, iterations
+from sprintlog.projections.page.iterations import iterations
 from sprintlog.projections.page.timeline import laid_out
 
 from .night import SPRINT, night
@@ -89,16 +89,3 @@ def test_of_many_failures_the_first_and_the_last_are_kept() -> None:
         found.take(event)
     assert found.of(1) == ("a failed: no 0", "a failed: no 1", "a failed: no 8")
     assert len(found.of(1)) == NOTES_MAX
-
-
-def test_what_differs_is_said_by_how_much(tmp_path: Path) -> None:
-    """Figures, dollars and times show their difference; texts an equals sign or none."""
-    with night(tmp_path) as workspace:
-        said = str(comparison(sprint_facts(workspace, SPRINT)))
-    changes = dict(
-        re.findall(r'<th scope="row">([^<]+)</th>.*?class="num change">([^<]*)<', said)
-    )
-    assert (changes["class"], changes["model"]) == ("\N{NOT EQUAL TO}", "=")
-    assert (changes["tests passed"], changes["time"]) == ("-7", "+5m 00s")
-    assert changes["cost"] == ""
-    assert "differs" not in said

@@ -1,6 +1,5 @@
 """The page in a real browser: the functions of its script, and its isolation."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sprintlog.commands import CreateSprint
-from sprintlog.projections.facts.file_history import FollowedFile
+from sprintlog.projections.page.document import OVERVIEW, SECTIONS
 from sprintlog.projections.page.document import page as page_of
 from sprintlog.projections.workspace import Workspace
 
 from .browsers import LOOKS, NewContext, violations
 from .hostile import HOSTILE, hostile_night
-from .night import SPRINT, night
+from .night import SPRINT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -58,51 +57,67 @@ def look(new_context: NewContext, seen: _Seen) -> Open:
     return open_
 
 
-def shown_version(page: "Page") -> int:
-    """Return the version that the slider shows."""
-    found = re.match(r"version (\d+)", page.locator("#state output").inner_text())
-    assert found is not None
-    return int(found[1])
-
-
-@pytest.mark.long
-def test_the_slider_shows_each_version(
-    look: Open, night_page: Path, tmp_path: Path
+@pytest.mark.parametrize("number", [4, 9])
+def test_a_point_of_the_chart_opens_its_iteration(
+    look: Open, night_page: Path, number: int
 ) -> None:
-    """At every version the lines and their setters are those of the log."""
+    """One click on the overview shows the answer, the figures and the commands."""
     page = look(night_page)
-    with night(tmp_path) as workspace:
-        sprint = workspace.sprint(SPRINT)
-        history = FollowedFile().follow(workspace, sprint)
-        for version in (1, 2, 31, 38, 40, sprint.version):
-            page.evaluate("version => window.sprintlogPage.show(version)", version)
-            rows = page.evaluate(
-                "[...document.querySelectorAll('table.file tbody tr')].map("
-                "row => [row.cells[1].textContent, row.cells[2].textContent])"
-            )
-            expected = [[x.text, f"v{x.changed}"] for x in history.lines_at(version)]
-            assert rows == expected, version
-            new = page.locator("table.file tr.new").count()
-            assert new == sum(x.changed == version for x in history.lines_at(version))
+    page.locator(f"#quality a[href='#i{number}'] .hit").click()
+    view = page.locator("#view article")
+    assert view.locator("h1").inner_text().startswith(f"Iteration {number}")
+    assert page.url.endswith(f"#i{number}")
+    assert not page.locator("#head").is_visible()
+    parts = ("Tests that changed", "Prompt", "Final answer", "Figures", "Return to it")
+    assert all(part in view.inner_text() for part in parts)
+    assert f"sprintlog rollback iter:{number}" in view.inner_text()
 
 
-def test_keys_and_links_move_the_slider(look: Open, night_page: Path) -> None:
-    """A link opens its version, arrow keys move on from there, and the address follows."""
-    page = look(night_page, link="#v=41")
-    assert shown_version(page) == 41
-    page.keyboard.press("ArrowLeft")
-    assert shown_version(page) == 40
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    assert shown_version(page) == 42
-    assert page.url.endswith("#v=42")
-    page.locator("#events a", has_text="v7").last.click()
-    assert shown_version(page) == 7
+def test_keys_move_between_iterations(look: Open, night_page: Path) -> None:
+    """J and K open the next and the previous one, Escape the overview, ? the keys."""
+    page = look(night_page, link="#i3")
+    title = page.locator("#view h1")
+    for key, number in (("j", 4), ("j", 5), ("k", 4)):
+        page.keyboard.press(key)
+        page.wait_for_function("n => location.hash === `#i${n}`", arg=number)
+        page.locator(f"#view article[data-i='{number}']").wait_for()
+        assert title.inner_text().startswith(f"Iteration {number}")
+    page.keyboard.press("?")
+    assert "previous iteration" in page.locator("dialog").inner_text()
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="hidden")
+    page.keyboard.press("Escape")
+    page.locator("#head").wait_for()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.locator("#view article[data-i='1']").wait_for()
+
+
+def test_the_overview_is_one_screen(look: Open, night_page: Path) -> None:
+    """At 1280 x 800 the result, the chart and the plan are visible without scrolling."""
+    page = look(night_page, viewport={"width": 1280, "height": 800})
+    for part in ("#head .why", "#head .figures", "#quality svg", "#plan .box"):
+        box = page.locator(part).first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 800, part
+    for name in ("timeline", "iterations", "decisions", "events"):
+        assert not page.locator(f"#{name}").is_visible()
+        page.locator(f"nav a[href='#{name}']").click()
+        page.locator(f"#{name}").wait_for()
+        assert not page.locator("#quality").is_visible()
+
+
+def test_times_are_local(look: Open, night_page: Path) -> None:
+    """Times are those of the reader's zone; the tooltip states UTC."""
+    page = look(night_page, timezone_id="Asia/Kolkata")
+    shown = page.locator("#head .note time")
+    assert shown.get_attribute("title") == "2026-01-16 02:24:00 UTC"
+    assert shown.inner_text() == "2026-01-16 07:54:00"
 
 
 def test_filter_and_densities(look: Open, night_page: Path) -> None:
     """A filter shows the rows with its words, a density only the important ones."""
-    page = look(night_page)
+    page = look(night_page, link="#events")
     rows = page.locator("#events tbody tr:visible")
     whole = rows.count()
     page.keyboard.press("/")
@@ -118,7 +133,7 @@ def test_filter_and_densities(look: Open, night_page: Path) -> None:
 
 def test_sorting_keeps_the_unknown_last(look: Open, night_page: Path) -> None:
     """Columns sort as numbers in both directions, with unknown values at the end."""
-    page = look(night_page)
+    page = look(night_page, link="#iterations")
     button = page.locator("#iterations thead button", has_text="cost")
     index = page.evaluate(
         "[...document.querySelectorAll('#iterations thead th')].findIndex("
@@ -136,20 +151,22 @@ def test_sorting_keeps_the_unknown_last(look: Open, night_page: Path) -> None:
 
 
 def test_any_two_are_compared(look: Open, night_page: Path) -> None:
-    """The figures of two chosen versions, their changes, and the lines of the state."""
-    page = look(night_page)
-    page.get_by_label("first iteration").select_option("3")
-    page.get_by_label("second iteration").select_option("8")
-    table = page.locator("#compare table")
-    row = table.locator("tr", has=page.locator("th", has_text="test count"))
+    """Two chosen rows open the figures, tests, files and prompts side by side."""
+    page = look(night_page, link="#iterations")
+    for number in (3, 8):
+        page.get_by_label(f"choose iteration {number}", exact=True).check()
+    page.get_by_role("button", name="compare 3 and 8").click()
+    view = page.locator("#view article")
+    row = view.locator("tr", has=page.locator("th", has_text="test count"))
     assert row.locator("td").all_inner_texts() == ["57", "78", "+21"]
-    assert "- " in page.locator("#compare pre").inner_text()
-    assert "sprintlog iteration diff 3 8" in page.locator("#compare").inner_text()
+    assert "sprintlog iteration diff 3 8" in view.inner_text()
+    assert view.locator(".pair").count() == 4
+    assert page.url.endswith("#i3..i8")
 
 
 def test_zoom_widens_the_timeline(look: Open, night_page: Path) -> None:
     """The drawing becomes wider in its box, but the page does not."""
-    page = look(night_page)
+    page = look(night_page, link="#timeline")
     drawing = page.locator("svg.gantt")
     before = drawing.bounding_box()
     page.get_by_label("zoom in").click()
@@ -162,19 +179,19 @@ def test_zoom_widens_the_timeline(look: Open, night_page: Path) -> None:
 
 
 def test_without_a_script_all_is_there(look: Open, night_page: Path) -> None:
-    """Drawings, tables and the state file need no JavaScript."""
+    """Drawings and tables need no JavaScript; a command prints the iterations."""
     page = look(night_page, java_script_enabled=False)
     assert page.locator("svg.gantt .bar").count() > 9
     assert page.locator("#iterations tbody tr").count() == 10
-    assert "sprint-id: checkout" in page.locator("#state").inner_text()
+    assert "sprintlog report N" in page.locator("body").inner_text()
     assert page.locator(".tools").count() == 0
 
 
 def test_a_section_is_replaced_as_it_was_used(look: Open, night_page: Path) -> None:
-    """A new section keeps the filter, the density, and the position of the slider."""
-    page = look(night_page, link="#v=12")
+    """A new section keeps its filter and its tools, and stays the one that is shown."""
+    page = look(night_page, link="#events")
     page.locator("#events input").fill("gate-checked")
-    for name in ("events", "state"):
+    for name in ("events", "iterations"):
         page.evaluate(
             "name => { const old = document.getElementById(name).cloneNode(true);"
             "old.querySelectorAll('.tools').forEach(x => x.remove());"
@@ -183,7 +200,7 @@ def test_a_section_is_replaced_as_it_was_used(look: Open, night_page: Path) -> N
         )
     assert page.locator("#events tbody tr:visible").count() == 2
     assert page.locator("#events .tools").count() == 1
-    assert shown_version(page) == 12
+    assert not page.locator("#iterations").is_visible()
 
 
 def test_hostile_texts_are_inert(look: Open, seen: _Seen, tmp_path: Path) -> None:
@@ -191,20 +208,29 @@ def test_hostile_texts_are_inert(look: Open, seen: _Seen, tmp_path: Path) -> Non
     file = tmp_path / "hostile.html"
     with hostile_night(tmp_path) as workspace:
         file.write_text(page_of(workspace, SPRINT), encoding="utf-8")
-    page = look(file, link="#v=3")
+    page = look(file, link="#events")
     for density in ("what matters", "all", "with data"):
         page.locator("#events").get_by_role("button", name=density, exact=True).click()
     page.wait_for_timeout(100)
     assert page.evaluate("window.ran") is None
     assert (seen.dialogs, seen.errors) == ([], [])
-    assert seen.requests == [f"{file.as_uri()}#v=3"] or seen.requests == [file.as_uri()]
+    assert {x.partition("#")[0] for x in seen.requests} == {file.as_uri()}
     assert page.locator("img, iframe, object, main script:not([type])").count() == 0
-    shown = page.locator("main").inner_text()
+    views = ["head", *(x for x in SECTIONS if x not in OVERVIEW)]
+    views += [f"i{number}" for number in range(1, len(HOSTILE))] + ["i1..i2"]
+    shown = ""
+    for view in views:
+        page.evaluate("view => { location.hash = view; }", view)
+        page.locator("#view article" if view[1:2].isdigit() else f"#{view}").wait_for()
+        shown += page.locator("main:visible").inner_text()
+        for width in (320, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= width, (view, width)
+    assert page.evaluate("window.ran") is None
+    assert (seen.dialogs, seen.errors) == ([], [])
     assert all(said[:20] in shown for said in HOSTILE if said.isprintable())
     assert "\u202e" not in shown
-    for width in (320, 1280):
-        page.set_viewport_size({"width": width, "height": 800})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_no_request_leaves_the_page(look: Open, seen: _Seen, night_page: Path) -> None:
@@ -231,9 +257,12 @@ def test_anybody_can_read_it(look: Open, night_page: Path) -> None:
     """In light and dark mode, on phones and screens, axe and overflow checks pass."""
     page = look(night_page)
     page.evaluate(SHORTER)
-    for scheme, width in LOOKS:
-        assert violations(page, scheme, width) == [], (scheme, width)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for view in ("head", "timeline", "iterations", "events", "i4", "i3..i8"):
+        page.evaluate("view => { location.hash = view; }", view)
+        page.locator("#view article" if view[1:2].isdigit() else f"#{view}").wait_for()
+        for scheme, width in LOOKS:
+            assert violations(page, scheme, width) == [], (view, scheme, width)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_a_log_of_one_event(look: Open, seen: _Seen, tmp_path: Path) -> None:
@@ -244,6 +273,6 @@ def test_a_log_of_one_event(look: Open, seen: _Seen, tmp_path: Path) -> None:
         file = tmp_path / "one.html"
         file.write_text(page_of(workspace, "one"), encoding="utf-8")
     page = look(file)
-    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("j")
     assert seen.errors == []
     assert page.locator("#events tbody tr").count() == 1

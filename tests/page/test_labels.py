@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from sprintlog.facts import sprint_facts
 from sprintlog.projections.page.layout import (
-    AFTER,
-    BEFORE,
     CHAR,
     INSIDE,
     OVER,
@@ -46,23 +44,15 @@ def extent(box: Box, label: Label, pixels: int) -> tuple[float, float]:
     """Return the start and the end of a label, in pixels."""
     x, width = box.x * pixels / WHOLE, box.width * pixels / WHOLE
     length = len(label.text) * CHAR
-    begin = {
-        INSIDE: x + 4,
-        OVER: x + (width - length) / 2,
-        BEFORE: x - 5 - length,
-        AFTER: x + width + 5,
-    }[label.place]
+    begin = {INSIDE: x + 4, OVER: x + (width - length) / 2}[label.place]
     return begin, begin + length
 
 
 @pytest.mark.parametrize("pixels", [WIDE, THIN])
-@pytest.mark.parametrize("beside", [False, True])
 @given(found=boxes())
-def test_no_label_is_cut_or_meets_another(
-    found: list[Box], pixels: int, *, beside: bool
-) -> None:
+def test_no_label_is_cut_or_meets_another(found: list[Box], pixels: int) -> None:
     """In any layout, a text has enough space and stays inside the drawing."""
-    labels = labels_of(found, pixels, beside=beside)
+    labels = labels_of(found, pixels)
     by_row: dict[int, list[tuple[float, float]]] = {}
     for box, label in zip(found, labels, strict=True):
         begin, end = extent(box, label, pixels)
@@ -92,7 +82,7 @@ def test_each_iteration_of_a_night_has_its_number(timeline: Timeline, size: str)
     assert said == [str(number) for number in range(1, 10)]
 
 
-def test_a_wait_at_the_end_says_for_whom_before_it(timeline: Timeline) -> None:
-    """It is too short for its label, which is not cut but moved to free space."""
-    assert timeline.gaps[-1].wide == Label("a person", BEFORE)
+def test_a_wait_names_whom_it_is_for(timeline: Timeline) -> None:
+    """Its label is complete, or omitted if it does not fit."""
+    assert timeline.gaps[-1].wide.text == ""
     assert timeline.gaps[0].wide == Label("the usage limit", INSIDE)

@@ -11,7 +11,15 @@ from sprintlog.cli.web.guard import HEADERS
 
 from .conftest import HOST, KEY, TOKEN, MakeServer
 
-PATHS = ("/", "/sprint", "/diff", "/events", "/metrics", "/api/status", "/static/live.js")
+PATHS = (
+    "/",
+    "/sprint",
+    "/iteration",
+    "/events",
+    "/metrics",
+    "/api/status",
+    "/static/live.js",
+)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,17 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from sprintlog.commands import (
+    AddNote,
+    CreateSprint,
+    EndRun,
+    StartIteration,
+    StartSprint,
+    Verdict,
+)
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.sprint.events import Place
-from sprintlog.engine.sprint.phases.lifecycle import AddNote, StartSprint
-from sprintlog.engine.sprint.plan.create import CreateSprint
+from sprintlog.engine.sprint.events import AgentRan, Place
 from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest
 from sprintlog.projections.facts.sprint_facts import SprintFacts
 from sprintlog.projections.page import document as whole
@@ -64,7 +70,10 @@ def hostile(tmp_path: Path, server_of: MakeServer) -> Iterator[TestClient]:
     create = CreateSprint(plan={"phases": phases}, place=Place("PROGRESS.yaml"))
     asked = SubmittedRequest(HOSTILE, "high", "bug", request=NAME)
     with Workspace.init(tmp_path, here=True) as workspace:
-        for command in (create, StartSprint(), QueueRequests((asked,)), AddNote(HOSTILE)):
+        ran = AgentRan(NAME, "failed", 1, output=HOSTILE, error=HOSTILE, iteration=1)
+        work = (StartIteration(phase=NAME), EndRun(ran, Verdict("failed", error=HOSTILE)))
+        told = (QueueRequests((asked,)), AddNote(HOSTILE))
+        for command in (create, StartSprint(), *work, *told):
             workspace.handle(command, sprint_id=NAME, actor=f"agent:{NAME}")
     app = make_app(server_of(tmp_path, writes=True))
     with TestClient(app, base_url=ORIGIN, headers={"Origin": ORIGIN}) as client:
@@ -74,9 +83,8 @@ def hostile(tmp_path: Path, server_of: MakeServer) -> Iterator[TestClient]:
 
 def test_markup_in_names_is_text(hostile: TestClient) -> None:
     """Ids, prompts, titles, actors and notes with markup are shown, and do nothing."""
-    for path, scripts in (("/", 1), ("/sprint", 3), ("/diff", 0)):
+    for path, scripts in (("/", 1), ("/sprint", 2)):
         given = {"id": NAME} if path == "/sprint" else {}
-        given |= {"sprint": NAME, "from": "start"} if path == "/diff" else {}
         answer = hostile.get(path, params=given)
         assert answer.status_code == 200
         found = acting(answer.text)
@@ -85,9 +93,21 @@ def test_markup_in_names_is_text(hostile: TestClient) -> None:
         assert "&lt;script&gt;alert(1)" in answer.text
 
 
+def test_markup_in_the_view_of_an_iteration_is_text(hostile: TestClient) -> None:
+    """The view, which the page's script inserts, contains no active element."""
+    path = "/iteration"
+    answer = hostile.get(path, params={"id": NAME, "n": "1"})
+    assert answer.status_code == 200
+    assert (acting(answer.text).found, acting(answer.text).scripts) == ([], 0)
+    assert "&lt;script&gt;alert(1)" in answer.text
+    for number, status in (("7", 404), ("x", 400), ("", 400)):
+        asked = hostile.get(path, params={"id": NAME, "n": number})
+        assert asked.status_code == status
+
+
 def test_markup_in_addresses_is_text(hostile: TestClient) -> None:
     """Names in an address are shown as text, also in an error."""
-    for path in ("/sprint", "/diff", "/api/status", "/act"):
+    for path in ("/sprint", "/api/status", "/act"):
         name = {"/sprint": "id", "/act": "do"}.get(path, "sprint")
         answer = hostile.request(
             "POST" if path == "/act" else "GET", path, params={name: f"x{HOSTILE}"}
@@ -150,18 +170,6 @@ def test_all_sprints_and_work_trees_are_on_one_page(
     assert main < page.index("/sprint?id=auth") < page.index("/sprint?id=other")
     assert page.index("/sprint?id=linked") > linked
     assert "at setup" in page
-
-
-def test_two_points_are_compared(client: TestClient) -> None:
-    """Any two points of a state file: what differs, field by field and line by line."""
-    page = client.get("/diff?sprint=auth&from=version:1&to=version:2&file=progress").text
-    assert "status: not-started → in-progress" in page
-    assert "version 1 → auth version 2" in page
-    assert (
-        "No difference." in client.get("/diff?sprint=auth&from=version:2&to=version:2").text
-    )
-    assert client.get("/diff?sprint=auth&from=nonsense").status_code == 400
-    assert 'name="from"' in client.get("/diff?sprint=auth").text
 
 
 def test_the_page_of_a_sprint_may_run_its_own_script_alone(client: TestClient) -> None:

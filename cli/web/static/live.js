@@ -76,7 +76,9 @@
   function replace(shown, fresh) {
     const page = window.sprintlogPage;
     if (page === undefined || shown.id === "act" || shown.id === "head") {
-      change(shown, document.importNode(fresh, true));
+      const made = document.importNode(fresh, true);
+      made.hidden = shown.hidden;
+      change(shown, made);
       return;
     }
     const summary = (one) => one.querySelector("summary")?.textContent;
@@ -90,8 +92,6 @@
 
   function takeIn(fresh) {
     const now = parts(fresh);
-    // What another part reads is there before it.
-    now.sort((one, other) => (other.id === "state") - (one.id === "state"));
     for (const part of now) {
       const before = known.get(part.id);
       const shown = document.getElementById(part.id);
@@ -104,6 +104,7 @@
       document.getElementById(id)?.remove();
       known.delete(id);
     }
+    window.sprintlogPage?.update();
     position = Math.max(position, Number(fresh.body.dataset.position || 0));
     body.dataset.position = String(position);
     document.title = fresh.title;

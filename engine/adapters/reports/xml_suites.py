@@ -5,7 +5,10 @@ are used if it contains no cases, or for failures that its cases do not show.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
+
+from sprintlog.errors import InvalidInputError
 
 from .parsers import Attributes, walk
 from .report import Found, Report
@@ -30,6 +33,14 @@ def read_junit(report: Report) -> Found:
     return cases_found(report, tests, cases.tool)
 
 
+def junit_states(report: Report) -> dict[str, Kind]:
+    """Return the outcome of each test case by name, or nothing for another report."""
+    cases = _JUnitCases(report)
+    with suppress(InvalidInputError):
+        walk(report, start=cases.start, end=cases.end)
+    return cases.states
+
+
 class _JUnitSuite:
     """A suite whose end has not been read yet."""
 
@@ -45,6 +56,7 @@ class _JUnitCases:
 
     def __init__(self, report: Report) -> None:
         self.count = self.failed = self.skipped = 0
+        self.states: dict[str, Kind] = {}
         self.tool: str | None = None
         self._report = report
         self._suites: list[_JUnitSuite] = []
@@ -87,6 +99,8 @@ class _JUnitCases:
                 return
             before |= kinds
         skipped = not failed and ("skipped" in self._said or status in _SKIPPED_WORDS)
+        label = ".".join(filter(None, (case.get("classname"), case.get("name"))))
+        self.states[label] = "failed" if failed else "skipped" if skipped else "passed"
         self.count += 1
         self.failed += failed
         self.skipped += skipped

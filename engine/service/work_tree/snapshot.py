@@ -275,7 +275,8 @@ def patch(
 ) -> str:
     """Return the patch between two snapshots, without sprintlog's own files."""
     lines = store.diff(one, other, paths, without=own).decode(errors="backslashreplace")
-    return lines.replace(f" {FILES}/", " ")
+    # git quotes names with special characters.
+    return lines.replace(f" {FILES}/", " ").replace(f' "{FILES}/', ' "')
 
 
 def lost_paths(

@@ -1,12 +1,15 @@
 "use strict";
-// The page is complete without this script. It adds: a slider over versions, filters,
-// sorting, zoom, comparison of any two iterations, densities, deep links and keys.
+// The overview and the tables are complete without this script. It adds: the views of
+// iterations and comparisons, one section at a time, local times, copy buttons, filters,
+// sorting, zoom, densities and keys.
 (() => {
-  const kept = { filters: {}, sorts: {}, density: "full", zoom: 1, pair: null, version: null };
+  const kept = { filters: {}, sorts: {}, density: "full", zoom: 1, chosen: [] };
   const one = (selector, root = document) => root.querySelector(selector);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
-  let playing = null;
-  let history = null;
+  const OVERVIEW = ["head", "act", "quality", "plan"];
+  const view = document.createElement("main");
+  const sprint = document.body.dataset.sprint; // only on a server's page
+  let fetched = new Map();
 
   function make(name, given = {}, ...inside) {
     const made = document.createElement(name);
@@ -137,261 +140,291 @@
     if (kept.zoom > 1) zoom(kept.zoom);
   }
 
-  // --- Versions ------------------------------------------------------------------------
+  // --- Views of iterations -------------------------------------------------------------
 
-  function readHistory() {
-    const element = one("#versions");
-    if (!element) return null;
-    const data = JSON.parse(element.textContent);
-    let at = 0;
-    data.times = data.versions.map((version) => (at += version[0]));
-    data.last = data.first + data.versions.length;
-    return data;
-  }
+  const numbers = () => all("#iterations tbody tr[data-n]").map((row) => Number(row.dataset.n)).sort((a, b) => a - b);
 
-  function clock(milliseconds) {
-    return new Date(milliseconds).toISOString().replace(".000Z", "Z");
-  }
-
-  function elapsed(milliseconds) {
-    const seconds = Math.max(0, Math.floor(milliseconds / 1000));
-    const two = (value) => String(value).padStart(2, "0");
-    return `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
-  }
-
-  function lineOf(data, line, version) {
-    const [index, changed, set = changed] = typeof line === "number" ? [line, version] : line;
-    let text = data.texts[index];
-    if (version > data.first) {
-      const at = data.times[version - data.first - 1];
-      text = text.replace("\u0001", () => clock(at));
-      text = text.replace("\u0002", () => elapsed(at - data.started));
+  async function article(number_) {
+    const held = document.getElementById(`i${number_}`);
+    if (held) return one("article", held.content).cloneNode(true);
+    if (sprint === undefined) return null;
+    if (!fetched.has(number_)) {
+      const asked = new URLSearchParams({ id: sprint, n: number_ });
+      const answer = await fetch(`/iteration?${asked}`);
+      fetched.set(number_, answer.ok ? await answer.text() : "");
     }
-    return { text, changed, set };
+    const box = make("template");
+    box.innerHTML = fetched.get(number_);
+    return one("article", box.content);
   }
 
-  function linesAt(data, version) {
-    const lines = data.lines.map((line) => lineOf(data, line, data.first));
-    for (let v = data.first + 1; v <= version; v += 1) {
-      const [, , , ...splices] = data.versions[v - data.first - 1];
-      for (const [at, gone, ...came] of splices) {
-        lines.splice(at, gone, ...came.map((line) => lineOf(data, line, v)));
-      }
-    }
-    return lines;
+  function missing(number_) {
+    return make("article", {}, make("h1", {}, `Iteration ${number_}`),
+      make("p", {}, "This view is not available here; a terminal prints it: ",
+        make("code", { class: "command copy" }, `sprintlog report ${number_}`)));
   }
 
-  function told(data, version) {
-    if (version <= data.first) return { type: "", actor: "", at: "" };
-    const [, type, actor] = data.versions[version - data.first - 1];
-    const at = clock(data.times[version - data.first - 1]);
-    return { type: data.words[type], actor: data.words[actor], at: at.slice(0, 19).replace("T", " ") };
+  const link = (label, hash, given = {}) => make("a", { href: `#${hash}`, ...given }, label);
+
+  function bar(number_) {
+    const there = numbers();
+    const at = there.indexOf(number_);
+    const other = make("select", { "aria-label": "compare with", onchange: () => {
+      if (other.value) window.location.hash = `#i${other.value}..i${number_}`;
+    } }, make("option", { value: "" }, "compare with …"),
+    ...there.filter((n) => n !== number_).map((n) => make("option", { value: n }, `iteration ${n}`)));
+    const near = [[there[at - 1], (n) => `‹ ${n}`, "previous"], [there[at + 1], (n) => `${n} ›`, "next"]].map(([n, say, word]) =>
+      n === undefined || at < 0 ? make("span", { class: "quiet" }, say("").trim()) : link(say(n), `i${n}`, { title: `${word} iteration` }));
+    return make("div", { class: "tools" }, link("Overview", "head"), ...near, other,
+      make("button", { type: "button", onclick: help, "aria-label": "keyboard help" }, "?"));
   }
 
-  function show(version, moves = false) {
-    const section = one("#state");
-    if (!history || !section) return;
-    const there = Math.min(Math.max(version, Math.max(history.first, 1)), history.last);
-    kept.version = there === history.last ? null : there;
-    const event = told(history, there);
-    const row = one(`#events a[href="#v=${there}"]`);
-    const says = row ? row.closest("tr").cells[3].firstChild.textContent : event.type;
-    one("input[type=range]", section).value = there;
-    one("output", section).textContent = `version ${there}  ${event.at}  ${event.actor}  ${says}`;
-    const body = one("table.file tbody", section);
-    body.replaceChildren(...linesAt(history, there).map((line, index) => {
-      const by = told(history, line.changed);
-      const set = line.set === line.changed ? "" : `, from version ${line.set}`;
-      const who = by.type ? `${by.type} by ${by.actor}${set}` : "";
-      return make("tr", { class: line.changed === there ? "new" : null },
-        make("td", { class: "num" }, String(index + 1)),
-        make("td", {}, make("code", {}, line.text)),
-        make("td", {}, make("a", { href: `#v=${line.changed}` }, `v${line.changed}`)),
-        make("td", {}, who));
-    }));
-    if (moves) {
-      window.history.replaceState(null, "", `#v=${there}`);
-      section.scrollIntoView({ block: "start" });
-    }
-  }
-
-  function step(by) {
-    const there = Number(one("#state input[type=range]").value) + by;
-    show(there);
-    window.history.replaceState(null, "", `#v=${one("#state input[type=range]").value}`);
-  }
-
-  function play(button) {
-    if (playing) {
-      clearInterval(playing);
-      playing = null;
-    } else {
-      const slider = one("#state input[type=range]");
-      if (slider.value === slider.max) show(Number(slider.min));
-      playing = setInterval(() => {
-        step(1);
-        if (Number(one("#state input[type=range]").value) >= history.last) play(button);
-      }, 400);
-    }
-    button.textContent = playing ? "stop" : "play";
-  }
-
-  function addSlider(section) {
-    history = readHistory();
-    if (!history || !history.versions.length) return;
-    const slider = make("input", {
-      type: "range", min: Math.max(history.first, 1), max: history.last, value: history.last,
-      "aria-label": "version", oninput: () => {
-        show(Number(slider.value));
-        window.history.replaceState(null, "", `#v=${slider.value}`);
-      },
-    });
-    const button = (label, word, act) => make("button", { type: "button", "aria-label": label, onclick: act }, word);
-    const playButton = button("play", "play", () => play(playButton));
-    tools(section).append(
-      button("version before", "‹", () => step(-1)), slider,
-      button("next version", "›", () => step(1)), playButton,
-      make("output", { class: "note", "aria-live": "polite" }));
-    show(kept.version === null ? history.last : kept.version);
+  async function openIteration(number_) {
+    return [bar(number_), await article(number_) || missing(number_)];
   }
 
   // --- Comparison ----------------------------------------------------------------------
 
-  function cells(number_) {
-    const table = one("#iterations table");
-    const row = one(`#iterations tr[data-n="${number_}"]`);
-    const heads = all("thead th", table).map((head) => head.textContent);
-    return { row, said: heads.map((name, index) => [name, row.cells[index]]).slice(1) };
-  }
-
-  function value(cell) {
-    return Number(cell.dataset.ms || cell.textContent.replace(/[$,]/g, ""));
-  }
-
-  function duration(ms) {
-    const two = (value) => String(value).padStart(2, "0");
-    if (ms < 1000) return `${Math.round(ms)} ms`;
-    if (ms < 59950) return `${(ms / 1000).toFixed(1).replace(".0", "")} s`;
-    const seconds = Math.round(ms / 1000);
-    const [days, hours, minutes] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600), Math.floor(seconds / 60)];
-    if (days) return `${days}d ${two(hours % 24)}h`;
-    return hours ? `${hours}h ${two(minutes % 60)}m` : `${minutes}m ${two(seconds % 60)}s`;
-  }
-
   function change(a, b) {
-    const [x, y] = [a.textContent, b.textContent];
-    if (x === "–" || y === "–") return "";
-    const by = value(b) - value(a);
-    if (x === y || by === 0) return "=";
-    if (Number.isNaN(by)) return "≠";
-    const by_ = Math.abs(by);
-    const dollars = by_ < 0.005 ? `$${by_.toFixed(4)}` : `$${by_.toFixed(2)}`;
-    const plain = x.startsWith("$") ? dollars : Number(by_.toFixed(4)).toLocaleString("en");
-    return `${by > 0 ? "+" : "-"}${a.dataset.ms ? duration(by_) : plain}`;
+    const [x, y] = [a, b].map((said) => number(said.replace(/,|at least /g, "")));
+    if (a === b || x === null || y === null || /[a-z]/.test(a + b)) return a === b ? "=" : "";
+    const by = Number((y - x).toFixed(4));
+    return `${by > 0 ? "+" : by < 0 ? "−" : "="}${by ? (a.startsWith("$") ? "$" : "") + Math.abs(by).toLocaleString("en") : ""}`;
   }
 
-  function difference(before, after) {
-    // The longest common lines, as every diff has them.
-    const [n, m] = [before.length, after.length];
-    if (n * m > 4e6) return null;
-    const best = Array.from({ length: n + 1 }, () => new Uint32Array(m + 1));
-    for (let i = n - 1; i >= 0; i -= 1) {
-      for (let j = m - 1; j >= 0; j -= 1) {
-        best[i][j] = before[i] === after[j] ? best[i + 1][j + 1] + 1 : Math.max(best[i + 1][j], best[i][j + 1]);
-      }
-    }
-    const found = [];
-    let [i, j] = [0, 0];
-    while (i < n || j < m) {
-      if (i < n && j < m && before[i] === after[j]) { i += 1; j += 1; }
-      else if (j < m && (i === n || best[i][j + 1] > best[i + 1][j])) { found.push(["ins", `+ ${after[j]}`]); j += 1; }
-      else { found.push(["del", `- ${before[i]}`]); i += 1; }
-    }
-    return found;
+  function figuresOf(view_) {
+    return new Map(all(".facts tbody tr", view_).map((row) => [row.cells[0].textContent, row.cells[1].textContent]));
   }
 
-  function compare(section, first, second) {
-    kept.pair = [first, second];
-    const [one_, other] = [cells(first), cells(second)];
-    const table = one("table", section);
-    const heads = all("thead th", table);
-    heads[1].textContent = `iteration ${first}`;
-    heads[2].textContent = `iteration ${second}`;
-    one("tbody", table).replaceChildren(...one_.said.map(([name, a], index) => {
-      const b = other.said[index][1];
-      return make("tr", {}, make("th", { scope: "row" }, name), make("td", { class: "num" }, a.textContent),
-        make("td", { class: "num" }, b.textContent), make("td", { class: "num change" }, change(a, b)));
-    }));
-    all(".files, .changed-lines", section).forEach((old) => old.remove());
-    const command = make("code", { class: "command" }, `sprintlog iteration diff ${first} ${second}`);
-    table.parentElement.after(make("p", { class: "note files" }, "The files that differ, where they were kept: ", command));
-    const [from, to] = [one_.row, other.row].map((row) => Number(row.dataset.v));
-    if (!history || !from || !to || Math.min(from, to) < Math.max(history.first, 1)) return;
-    const lines = [from, to].map((version) => linesAt(history, version).map((line) => line.text));
-    const found = difference(...lines);
-    if (!found) return;
-    const drawn = found.length ? found.flatMap(([name, text]) => [make(name, {}, text), "\n"]) : ["no line of the state differs"];
-    one(".files", section).after(make("pre", { class: "changed-lines", tabindex: "0", role: "region",
-      "aria-label": `state from version ${from} to ${to}` }, `state, version ${from} to ${to}\n`, ...drawn));
-  }
-
-  function addComparison(section) {
-    const rows = all("#iterations tbody tr[data-n]").filter((row) => row.dataset.v);
-    if (!one("table", section) || rows.length < 2) return;
-    const numbers = rows.map((row) => row.dataset.n).sort((a, b) => a - b);
-    const heads = all("thead th", one("table", section)).map((head) => head.textContent.match(/\d+/));
-    const pair = kept.pair || [heads[1][0], heads[2][0]];
-    const [first, second] = [0, 1].map((side) => {
-      const chosen = make("select", { "aria-label": side ? "second iteration" : "first iteration",
-        onchange: () => compare(section, first.value, second.value) },
-      ...numbers.map((n) => make("option", { value: n, selected: n === pair[side] }, `iteration ${n}`)));
-      return chosen;
+  async function compare(first, second) {
+    const pair = [first, second];
+    const views = await Promise.all(pair.map(async (n) => await article(n) || missing(n)));
+    const [before, after] = views.map(figuresOf);
+    const rows = [...new Set([...before.keys(), ...after.keys()])].map((name) => {
+      const [a, b] = [before.get(name) || "–", after.get(name) || "–"];
+      return make("tr", {}, make("th", { scope: "row" }, name), ...[a, b, change(a, b)].map((said) => make("td", { class: "num" }, said)));
     });
-    tools(section).append(first, "with", second);
-    if (kept.pair) compare(section, ...kept.pair);
+    const heads = ["figure", `iteration ${first}`, `iteration ${second}`, "change"];
+    const table = make("table", { class: "facts" },
+      make("thead", {}, make("tr", {}, ...heads.map((said) => make("th", { scope: "col" }, said)))),
+      make("tbody", {}, ...rows));
+    const parts = ["Tests that changed", "Files", "Prompt", "Final answer"].map((title) => {
+      const both = views.map((view_, at) => {
+        const found = all("section", view_).find((part) => part.firstChild.textContent.startsWith(title));
+        const side = found ? found.cloneNode(true) : make("p", { class: "empty" }, "–");
+        if (found) side.firstChild.textContent = `Iteration ${pair[at]}`;
+        all("[aria-label]", side).forEach((box) => box.setAttribute("aria-label", `${box.getAttribute("aria-label")} of iteration ${pair[at]}`));
+        return side;
+      });
+      return make("section", {}, make("h2", {}, title), make("div", { class: "pair" }, ...both));
+    });
+    const command = make("code", { class: "command copy" }, `sprintlog iteration diff ${first} ${second} --patch`);
+    return [
+      make("div", { class: "tools" }, link("Overview", "head"), link(`‹ iteration ${first}`, `i${first}`),
+        link(`iteration ${second} ›`, `i${second}`), link("swap", `i${second}..i${first}`)),
+      make("article", {}, make("h1", {}, `Iterations ${first} and ${second}`),
+        make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "figures of both" }, table),
+        make("p", {}, command), ...parts)];
+  }
+
+  function addChoice(section) {
+    const rows = all("tbody tr[data-n]", section);
+    if (rows.length < 2) return;
+    const button = make("button", { type: "button", disabled: true, onclick: () => {
+      const [a, b] = [...kept.chosen].sort((x, y) => x - y);
+      window.location.hash = `#i${a}..i${b}`;
+    } }, "compare two");
+    const show = () => {
+      button.disabled = kept.chosen.length !== 2;
+      button.textContent = kept.chosen.length === 2 ? `compare ${kept.chosen.join(" and ")}` : "compare two";
+      boxes.forEach((box) => { box.checked = kept.chosen.includes(Number(box.value)); });
+    };
+    const boxes = rows.map((row) => {
+      const box = make("input", { type: "checkbox", value: row.dataset.n, "aria-label": `choose iteration ${row.dataset.n}`,
+        onchange: () => {
+          const n = Number(box.value);
+          kept.chosen = box.checked ? [...kept.chosen, n].slice(-2) : kept.chosen.filter((x) => x !== n);
+          show();
+        } });
+      row.cells[0].prepend(box);
+      return box;
+    });
+    tools(section).append(button);
+    show();
+  }
+
+  // --- Routing -------------------------------------------------------------------------
+
+  function hideOthers(name) {
+    const shown = name === null ? [] : OVERVIEW.includes(name) ? OVERVIEW : ["head", name];
+    all("#all > [id]").forEach((part) => { part.hidden = !shown.includes(part.id); });
+    one("#all").hidden = name === null;
+    view.hidden = name !== null;
+    document.body.dataset.view = OVERVIEW.includes(name) ? "overview" : name || "iteration";
+    all("nav a[href^='#']").forEach((tab) => {
+      const is = tab.hash === `#${name}` || (tab.hash === "#head" && OVERVIEW.includes(name));
+      if (is) tab.setAttribute("aria-current", "page"); else tab.removeAttribute("aria-current");
+    });
+  }
+
+  let opened = 0;
+  async function route(moves = true) {
+    const hash = decodeURIComponent(window.location.hash.slice(1));
+    const [, first, second] = hash.match(/^i(\d{1,9})(?:\.\.i(\d{1,9}))?$/) || [];
+    const turn = (opened += 1);
+    if (first !== undefined) {
+      const made = second === undefined ? await openIteration(Number(first)) : await compare(Number(first), Number(second));
+      if (turn !== opened) return;
+      const open = moves ? null : all("details", view).map((box) => box.open);
+      view.replaceChildren(...made);
+      if (open) all("details", view).forEach((box, at) => { if (at in open) box.open = open[at]; });
+      finish(view);
+      hideOthers(null);
+      if (moves) { window.scrollTo(0, 0); one("h1", view).tabIndex = -1; one("h1", view).focus({ preventScroll: true }); }
+      return;
+    }
+    const target = hash && document.getElementById(hash);
+    const section = target && target.closest("#all > [id]");
+    if (/^v\d+$/.test(hash) && !target) notice(`Version ${hash.slice(1)}: sprintlog show progress --at version:${hash.slice(1)}`);
+    hideOthers(section ? section.id : /^v\d/.test(hash) ? "events" : "head");
+    if (moves && target && target !== section) target.scrollIntoView({ block: "center" });
+    else if (moves) window.scrollTo(0, 0);
+  }
+
+  // --- Times, copies, notices ----------------------------------------------------------
+
+  function localTimes(root) {
+    const two = (value) => String(value).padStart(2, "0");
+    for (const shown of all("time[datetime]", root)) {
+      const at = new Date(shown.dateTime);
+      if (Number.isNaN(at.getTime())) continue;
+      const day = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join("-");
+      shown.title = `${shown.dateTime.slice(0, 19).replace("T", " ")} UTC`;
+      shown.textContent = `${day} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":")}`;
+    }
+    all(".utc", root).forEach((word) => word.remove());
+  }
+
+  function notice(text) {
+    let box = one("#notice");
+    if (!box) document.body.append(box = make("p", { id: "notice", role: "status" }));
+    box.textContent = text;
+    clearTimeout(box.timer);
+    box.timer = setTimeout(() => { box.textContent = ""; }, 4000);
+  }
+
+  function addCopies(root) {
+    for (const line of all(".type code.command, code.copy", root)) {
+      if (line.nextElementSibling?.classList.contains("copies")) continue;
+      const text = line.textContent;
+      line.after(make("button", { type: "button", class: "copies", "aria-label": `copy ${text}`, onclick: async () => {
+        try { await navigator.clipboard.writeText(text); notice("Copied."); }
+        catch { window.getSelection().selectAllChildren(line); notice("Selected: press Ctrl-C to copy."); }
+      } }, "copy"));
+    }
+  }
+
+  function addSides(root) {
+    const diffs = all("pre.diff", root);
+    if (!diffs.length) return;
+    const choose = () => {
+      kept.sides = !kept.sides;
+      button.setAttribute("aria-pressed", String(kept.sides));
+      all("pre.diff", root).forEach(sideBySide);
+    };
+    const button = make("button", { type: "button", class: "copies", "aria-pressed": String(Boolean(kept.sides)), onclick: choose }, "side by side");
+    diffs[0].closest("section").querySelector("h2").append(" ", button);
+    if (kept.sides) diffs.forEach(sideBySide);
+  }
+
+  function sideBySide(pre) {
+    const old = pre.nextElementSibling;
+    if (old) old.remove();
+    pre.hidden = kept.sides;
+    if (!kept.sides) return;
+    const rows = [];
+    let gone = [];
+    const flush = () => { gone.forEach((line) => rows.push([line, ""])); gone = []; };
+    for (const line of pre.textContent.split("\n")) {
+      if (line.startsWith("-")) gone.push(line);
+      else if (line.startsWith("+")) rows.push([gone.shift() || "", line]);
+      else { flush(); rows.push([line, line]); }
+    }
+    flush();
+    const kind = { "-": "del", "+": "ins", "@": "b" };
+    const cell = (line) => make("td", {}, line ? make(kind[line[0]] || "span", {}, line) : "");
+    const table = make("table", {}, make("tbody", {}, ...rows.map((pair) => make("tr", {}, ...pair.map(cell)))));
+    pre.after(make("div", { class: "sidewise", tabindex: "0", role: "region", "aria-label": `${pre.getAttribute("aria-label")}, side by side` }, table));
+  }
+
+  function finish(root) {
+    localTimes(root);
+    addCopies(root);
+    addSides(root);
   }
 
   // --- All of it -----------------------------------------------------------------------
 
   function enhance(section) {
     const table = one("table", section);
-    if (table && ["iterations", "queue", "sessions"].includes(section.id)) label(table);
+    if (table && ["iterations", "queue"].includes(section.id)) label(table);
     if (section.id === "timeline") addZoom(section);
     if (section.id === "events") addDensities(section);
     if (table && table.classList.contains("filtered")) addFilter(section, table);
     if (table && table.classList.contains("sortable")) addSorting(section, table);
-    if (section.id === "iterations" && table) addFilter(section, table);
-    if (section.id === "compare") addComparison(section);
-    if (section.id === "state") addSlider(section);
-    document.dispatchEvent(new CustomEvent("page:section", { detail: section }));
+    if (section.id === "iterations" && table) { addFilter(section, table); addChoice(section); }
+    finish(section);
   }
 
-  function followLink() {
-    const found = window.location.hash.match(/^#v=(\d{1,9})$/);
-    if (found) show(Number(found[1]), true);
+  function help() {
+    let box = one("#keys");
+    if (!box) {
+      const keys = { "j, k": "next, previous iteration", Enter: "open the iteration", Esc: "back to the overview",
+        "/": "filter", "?": "this list" };
+      document.body.append(box = make("dialog", { id: "keys", "aria-label": "keyboard" }, make("h2", {}, "Keyboard"),
+        make("dl", {}, ...Object.entries(keys).flatMap(([key, word]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, word)])),
+        make("button", { type: "button", onclick: () => box.close() }, "Close")));
+    }
+    if (box.open) box.close(); else box.showModal();
+  }
+
+  function move(by) {
+    const there = numbers();
+    const [, open] = window.location.hash.match(/^#i(\d+)$/) || [];
+    if (open !== undefined) {
+      const next = there[there.indexOf(Number(open)) + by];
+      if (next !== undefined) window.location.hash = `#i${next}`;
+      return;
+    }
+    const links = all("#quality a, #iterations tbody th a").filter((one_) => one_.getClientRects().length);
+    const at = links.indexOf(document.activeElement);
+    const next = links[at < 0 ? (by > 0 ? 0 : links.length - 1) : at + by];
+    if (next) next.focus();
   }
 
   function onKey(event) {
-    const typing = event.target.closest("input, select, textarea");
-    if (typing || event.ctrlKey || event.metaKey || event.altKey || !history) return;
-    if (event.target.closest(".scroll, .changed-lines") && event.key.startsWith("Arrow")) return;
-    const keys = { ArrowLeft: -1, ArrowRight: 1, PageUp: 0, PageDown: 0 };
-    if (keys[event.key]) {
-      event.preventDefault();
-      step(keys[event.key]);
-    } else if (event.key === "/") {
-      event.preventDefault();
-      one("#events input[type=search]")?.focus();
-    }
+    const typing = event.target.closest("input:not([type=checkbox]), select, textarea, dialog");
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const act = {
+      j: () => move(1), k: () => move(-1), "?": help,
+      Escape: () => { if (window.location.hash) window.location.hash = "#head"; },
+      "/": () => {
+        const shown = all("#all > section:not([hidden]) input[type=search]")[0];
+        if (shown) shown.focus();
+        else { window.location.hash = "#events"; setTimeout(() => one("#events input[type=search]")?.focus(), 50); }
+      },
+    }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
   }
 
-  function onClick(event) {
-    const drawn = event.target.closest("svg [data-v], svg[data-v]");
-    if (drawn) window.location.hash = `#v=${drawn.dataset.v}`;
-  }
-
-  // A live page calls this with a new section, after it has put it in the old one's place.
-  window.sprintlogPage = { enhance, show, replace(id, html) {
+  // A live page calls `replace` with a new section, and `update` after all changes.
+  window.sprintlogPage = { enhance, update() {
+    fetched = new Map();
+    finish(document.getElementById("head"));
+    route(false);
+  }, replace(id, html) {
     const old = document.getElementById(id);
     const box = document.createElement("template");
     box.innerHTML = html;
@@ -399,19 +432,18 @@
     if (!old || !made) return;
     const focused = old.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
     const scrolled = all(".scroll", old).map((part) => [part.scrollLeft, part.scrollTop]);
+    made.hidden = old.hidden;
     old.replaceWith(made);
     enhance(made);
     all(".scroll", made).forEach((part, at) => { if (scrolled[at]) [part.scrollLeft, part.scrollTop] = scrolled[at]; });
     if (focused) one(`[aria-label="${CSS.escape(focused)}"]`, made)?.focus({ preventScroll: true });
   } };
 
-  all("main > section, main > header").forEach((section) => {
-    // The comparison reads the versions, which stand below it.
-    if (section.id === "state") enhance(section);
-  });
-  all("main > section").forEach((section) => { if (section.id !== "state") enhance(section); });
-  window.addEventListener("hashchange", followLink);
+  view.id = "view";
+  view.hidden = true;
+  one("#all").after(view);
+  all("#all > [id]").forEach(enhance);
+  window.addEventListener("hashchange", () => route());
   document.addEventListener("keydown", onKey);
-  document.addEventListener("click", onClick);
-  followLink();
+  route();
 })();

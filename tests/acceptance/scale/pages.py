@@ -19,7 +19,7 @@ from tests.page.test_odd_logs import BEGIN_MS
 from ..criterion import Verdict
 
 EVENTS = 100_000
-SIZE_MAX = 300_000
+SIZE_MAX = 3_000_000
 HOURS, EVENTS_A_SECOND, PAGES = 8, 10, 20
 GROWS_BYTES_MAX = 64 * 1024
 """By how much the memory of a tail may differ after one hour and after eight."""

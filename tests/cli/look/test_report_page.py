@@ -13,7 +13,7 @@ def test_the_page_is_written(sprint: Path, done: Run) -> None:
     answer = done("report", "--html", "night.html", "--json").json
     content = (sprint / "night.html").read_text(encoding="utf-8")
     assert answer == {"file": "night.html", "bytes": len(content.encode())}
-    for identity in ("head", "timeline", "quality", "iterations", "events", "state"):
+    for identity in ("head", "timeline", "quality", "iterations", "events"):
         assert f'id="{identity}"' in content
 
 
