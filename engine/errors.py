@@ -61,15 +61,9 @@ class InvalidInputError(RefusedError):
         place = file or ""
         if line is not None:
             place = f"{place}:{line}" if place else f"line {line}"
-        super().__init__(
-            ": ".join(filter(None, (place, field, problem))),
-            hint=hint,
-            unknown=unknown,
-            file=file,
-            line=line,
-            field=field,
-            problem=problem,
-        )
+        text = ": ".join(filter(None, (place, field, problem)))
+        about: dict[str, Any] = {"file": file, "line": line, "field": field}
+        super().__init__(text, hint=hint, unknown=unknown, **about, problem=problem)
 
 
 class InvalidOptionError(InvalidInputError):

@@ -72,28 +72,19 @@ def command(
             go_back(run, Step("extract", arguments, order=order), wanted)
         else:
             target = Path(os.path.normpath(context.here() / (into or "")))
-            files = _copied(run, held, branch, target, meant, is_dry=wanted.dry_run)
+            store, is_dry = snapshot.store_of(workspace), wanted.dry_run
+            order = restore_plan.RestoreOrder(held.snapshot, held.iteration)
+            if branch:
+                commit, made = into_branch(workspace, store, held, branch, is_dry=is_dry)
+                files = views.changed_files(made, order=order, branch=branch, commit=commit)
+            else:
+                made = into_folder(
+                    *(workspace, store, held.snapshot, target, meant), is_dry=is_dry
+                )
+                order = order._replace(into=str(target))
+                files = views.changed_files(made, order=order)
             where = f"{branch} {files.commit or ''}".rstrip() if branch else str(target)
             _tell(run, held, files, where, wanted)
-
-
-def _copied(
-    run: Recording,
-    held: HeldSnapshot,
-    branch: str | None,
-    target: Path,
-    paths: tuple[str, ...],
-    *,
-    is_dry: bool,
-) -> ChangedFiles:
-    """Copy files to a branch or folder; in a dry run, only return the changes."""
-    workspace, store = run.workspace, snapshot.store_of(run.workspace)
-    order = restore_plan.RestoreOrder(held.snapshot, held.iteration)
-    if branch:
-        commit, made = into_branch(workspace, store, held, branch, is_dry=is_dry)
-        return views.changed_files(made, order=order, branch=branch, commit=commit)
-    made = into_folder(workspace, store, held.snapshot, target, paths, is_dry=is_dry)
-    return views.changed_files(made, order=order._replace(into=str(target)))
 
 
 def _tell(

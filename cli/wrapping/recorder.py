@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path, PurePath
 from typing import BinaryIO, TypeVar
 
+import msgspec
+
 from sprintlog.engine import errors
 from sprintlog.engine.adapters.git.untrusted import RepositoryState, repository_state
 from sprintlog.engine.command import Command
@@ -138,31 +140,26 @@ def begin_sprint(workspace: Workspace, tell: Tell, *, actor: str, at: str) -> st
     return name
 
 
-class _Recorded:
+class _Recorded(msgspec.Struct, eq=False):
     """A wrapped command and its iteration in the log."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        asked: WrapRequest,
-        heard: Heard,
-        tell: Tell,
-        key: str,
-        waiting: HeldCommand | None,
-    ) -> None:
-        self._workspace = workspace
-        self._waiting = waiting
-        self._asked = asked
-        self._heard = heard
-        self._tell = tell
+    _workspace: Workspace
+    _asked: WrapRequest
+    _heard: Heard
+    _tell: Tell
+    _key: str
+    _waiting: HeldCommand | None
+    _actor: str = "runtime"
+    _until: float = float("inf")
+    """The time until which no other process changes the files, by the monotonic clock."""
+    _within: str = ""
+    _work: str = ""
+    _since: int = 0
+
+    def __post_init__(self) -> None:
         self._within = os.environ.get(WITHIN, "")
-        self._key = key
-        self._work = work_of(os.environ, key)
-        self._actor = "runtime"
-        self._until = float("inf")
-        """The time until which no other process changes the files, by the monotonic
-        clock."""
-        self._since = max(workspace.log.head().position - self._before_us(), 0)
+        self._work = work_of(os.environ, self._key)
+        self._since = max(self._workspace.log.head().position - self._before_us(), 0)
 
     def record(
         self,

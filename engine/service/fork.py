@@ -6,7 +6,6 @@ actors, so that the fork does not depend on its origin. They are followed by a
 """
 
 import re
-from collections.abc import Iterator
 
 from msgspec import structs
 
@@ -52,7 +51,21 @@ def fork(
     (last,) = workspace.log.read_stream(source, after=version - 1, until=version)
     created = ForkCreated(source, version, last.hash.hex(), reason)
     tree = workspace.tree.id if is_dry else workspace.own_tree.recorded()
-    wanted = list(_taken_over(workspace, source, version, name, place, tree))
+    wanted = []
+    # A copy has the version of its original, so references to versions remain valid.
+    for recorded in workspace.log.read_stream(source, until=version):
+        event = catalogue.CODEC.decode(recorded)
+        copy = NewEvent(
+            type=recorded.type,
+            payload=_payload(recorded, event, name, place, tree),
+            at=recorded.at,
+            actor=recorded.actor,
+            schema_version=event.schema_version,
+            causation_id=recorded.id,
+            observed=recorded.observed,
+            payload_bytes_max=event.payload_bytes_max,
+        )
+        wanted.append(copy)
     known = _check_free(workspace, name, wanted, created)
     state_file_owner.check_loop(workspace, workspace.sprint(name), name)
     if is_dry or known > len(wanted):
@@ -67,32 +80,6 @@ def fork(
         events = workspace.log.append(stream, batch, expect=first).events
         workspace.behind.add(stream)
     return port.Outcome(workspace.sprint(name), events[-1:])
-
-
-def _taken_over(
-    workspace: ServiceWorkspace,
-    source: str,
-    version: int,
-    name: str,
-    place: Place | None,
-    tree: str | None,
-) -> Iterator[NewEvent]:
-    """Yield copies of all events up to a version, including rollbacks and discarded events.
-
-    Each copy has the version of its original, so references to versions remain valid.
-    """
-    for recorded in workspace.log.read_stream(source, until=version):
-        event = catalogue.CODEC.decode(recorded)
-        yield NewEvent(
-            type=recorded.type,
-            payload=_payload(recorded, event, name, place, tree),
-            at=recorded.at,
-            actor=recorded.actor,
-            schema_version=event.schema_version,
-            causation_id=recorded.id,
-            observed=recorded.observed,
-            payload_bytes_max=event.payload_bytes_max,
-        )
 
 
 def _payload(

@@ -9,7 +9,7 @@ from ..journal.parts import Learning
 from ..journal.rules import AddExtractedLearnings
 from ..log.event import Event, made_from
 from ..masking import mask_all
-from ..sprint.answers.items import SaidItems, SaidLearning
+from ..sprint.answers.items import SaidItems
 from .port import Envelope
 from .workspace import JOURNAL, ServiceWorkspace
 
@@ -38,7 +38,13 @@ def keep_learnings(
     learnings = said.learnings
 
     def decide(journal: "Journal", at: str) -> list[Event]:
-        return _added(workspace, journal, sprint_id, learnings, at)
+        there = {known.content for known in workspace.documents.current(JOURNAL).learnings}
+        new = {one.content: one for one in learnings if one.content not in there}
+        proposals = [
+            (0, made_from(Learning, one, source_prd_id=sprint_id, still_valid=True))
+            for one in new.values()
+        ]
+        return AddExtractedLearnings(proposals).decide(journal, at)
 
     try:
         workspace.handle_on_journal(decide, **envelope)
@@ -51,19 +57,3 @@ def keep_learnings(
 def journal_is_open(workspace: ServiceWorkspace) -> bool:
     """Return whether the log has a journal."""
     return workspace.log.version(JOURNAL) > 0
-
-
-def _added(
-    workspace: ServiceWorkspace,
-    journal: "Journal",
-    sprint_id: str,
-    learnings: tuple[SaidLearning, ...],
-    at: str,
-) -> list[Event]:
-    there = {known.content for known in workspace.documents.current(JOURNAL).learnings}
-    new = {one.content: one for one in learnings if one.content not in there}
-    proposals = [
-        (0, made_from(Learning, one, source_prd_id=sprint_id, still_valid=True))
-        for one in new.values()
-    ]
-    return AddExtractedLearnings(proposals).decide(journal, at)

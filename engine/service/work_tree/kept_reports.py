@@ -142,7 +142,16 @@ def old_reports(
         found = list(measurements(workspace, sprint))
         every |= {report.kept for one in found for report in one.reports}
         if name == sprint_id:
-            found = [*_staying(workspace, sprint, found, keep=keep, until=until)]
+            tracker = sprint.knowledge.tracker
+            numbers = {BASELINE_NUMBER, evaluate(workspace.log, sprint).target()}
+            numbers |= {x.number for x in (tracker.best, tracker.selected) if x is not None}
+            newest = sorted({one.version for one in found})[-keep:]
+            last = sprint.version if until is None else until
+            found = [
+                one
+                for one in found
+                if one.number in numbers or one.version in newest or one.version > last
+            ]
         named |= {report.kept for one in found for report in one.reports}
     spared = time.time() - SECONDS_SPARED
     gone = []
@@ -158,21 +167,3 @@ def remove_reports(workspace: Service, old: OldReports) -> None:
     with workspace.log.locks.hold(LOCK):
         for name in old.names:
             Path(workspace.location.folder / FOLDER / name).unlink(missing_ok=True)
-
-
-def _staying(
-    workspace: Service,
-    sprint: Sprint,
-    found: list[WithReports],
-    *,
-    keep: int,
-    until: int | None,
-) -> Iterator[WithReports]:
-    tracker = sprint.knowledge.tracker
-    numbers = {BASELINE_NUMBER, evaluate(workspace.log, sprint).target()}
-    numbers |= {one.number for one in (tracker.best, tracker.selected) if one is not None}
-    newest = sorted({one.version for one in found})[-keep:]
-    last = sprint.version if until is None else until
-    for one in found:
-        if one.number in numbers or one.version in newest or one.version > last:
-            yield one

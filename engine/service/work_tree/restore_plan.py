@@ -53,7 +53,17 @@ def plan_for(
         return against(way_back(workspace, store, sprint, restore), present)
     wanted, alone = store.read(order.snapshot), own_paths(workspace)
     if not order.into:
-        ignored = _ignored_since(workspace, store, sprint, order, before)
+        # Files ignored before later restores, which may replace .gitignore, stay ignored.
+        snapshots = sprint.knowledge.snapshots
+        held = (x.version for x in snapshots if x.snapshot == order.snapshot)
+        since, until = max(held, default=0), sprint.version if before is None else before
+        known = [r for r in sprint.knowledge.restored if since < r.version < until]
+        began = [
+            restore.event.before
+            for restore in known[-RESTORES_MAX:]
+            if workspace.tree.has(restore.event) and not restore.event.into
+        ]
+        ignored = store.unseen(began) if began else frozenset()
         return plan(wanted, present, paths=order.paths, alone=alone, ignored=ignored)
     # The folder may come from a restore in the log, which is untrusted.
     if not may_take_files(order.into):
@@ -70,26 +80,6 @@ def plan_of(
     order = RestoreOrder(*(getattr(event, name) for name in RestoreOrder._fields))
     present = store.read(event.before)
     return plan_for(workspace, store, sprint, order, present, before=restore.version)
-
-
-def _ignored_since(
-    workspace: Service,
-    store: Store,
-    sprint: Sprint,
-    order: RestoreOrder,
-    before: int | None,
-) -> frozenset[str]:
-    """Return the files ignored before later restores, which may replace .gitignore."""
-    held = (h.version for h in sprint.knowledge.snapshots if h.snapshot == order.snapshot)
-    since, until = max(held, default=0), sprint.version if before is None else before
-    here = workspace.tree
-    known = [r for r in sprint.knowledge.restored if since < r.version < until]
-    began = [
-        restore.event.before
-        for restore in known[-RESTORES_MAX:]
-        if here.has(restore.event) and not restore.event.into
-    ]
-    return store.unseen(began) if began else frozenset()
 
 
 def way_back(

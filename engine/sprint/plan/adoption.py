@@ -113,30 +113,20 @@ def _compare(found: EditChanges, old: Node, new: Node, now: Node) -> None:
         pair = old.data.get(field, _GONE), new.data.get(field, _GONE)
         if field == "stats" and not new.address and all(isinstance(x, dict) for x in pair):
             _compare_stats(found, *pair, document_fields.mapping_of(now.data, "stats"))
-        elif not same(*pair):
-            _sort(found, field, pair, new, now, moves=moves)
+            continue
+        if same(*pair):
+            continue
+        path = f"{new.address}/{escape(field)}" if new.address else escape(field)
+        is_parents = field == "status" and new.address and new.children
+        current, derived = now.data.get(field, _GONE), field in _DERIVED or bool(is_parents)
+        if _is_left(found, path, current, pair, is_derived=derived):
+            continue
+        change = EditChange(path, new.address, field, pair[1], new.data, new.level)
+        if field == "status":
+            found.statuses.append(change)
+        elif not (moves and field in _BY_COMMAND):
+            found.fields.append(change)
     _compare_order(found, old, new)
-
-
-def _sort(
-    found: EditChanges,
-    field: str,
-    pair: tuple[Any, Any],
-    new: Node,
-    now: Node,
-    *,
-    moves: bool,
-) -> None:
-    path = f"{new.address}/{escape(field)}" if new.address else escape(field)
-    is_parents = field == "status" and new.address and new.children
-    current, derived = now.data.get(field, _GONE), field in _DERIVED or bool(is_parents)
-    if _is_left(found, path, current, pair, is_derived=derived):
-        return
-    change = EditChange(path, new.address, field, pair[1], new.data, new.level)
-    if field == "status":
-        found.statuses.append(change)
-    elif not (moves and field in _BY_COMMAND):
-        found.fields.append(change)
 
 
 def _is_left(
