@@ -201,16 +201,9 @@ def would_adopt(stream: str, version: int, adopted: list[str], left: list[str]) 
 
 
 def went_back(
-    kind: type[Answer],
-    action: str,
-    outcome: Handled[Any],
-    *,
-    version: int,
-    files: ChangedFiles | None = None,
-    undo: str | None = None,
-    **more: Any,
+    kind: type[Answer], action: str, outcome: Handled[Any], *, version: int, **more: Any
 ) -> Answer:
-    """Return the result of a completed action."""
+    """Return the result of a completed action; `more` contains further fields."""
     events = outcome.events
     before = events[0].version - 1 if events else version
     state = outcome.state
@@ -225,8 +218,6 @@ def went_back(
         from_=before,
         events=[*map(reference, events)],
         duplicate=outcome.duplicate,
-        files=files,
-        undo=undo,
         **_turned(turn),
         **more,
     )

@@ -182,20 +182,16 @@ def judgement(
 ) -> JudgedIteration:
     """Return all facts about an iteration."""
     best = judged.tracker.best
+    same = ("at", "version", "previous", "reasons", "is_incomplete", "alerts")
     return side(
         one,
-        at=one.at,
-        version=one.version,
-        previous=one.previous,
-        reasons=one.reasons,
-        is_incomplete=one.is_incomplete,
+        **{name: getattr(one, name) for name in same},
         unfit=one.unfit or UNSET,
         is_best=best is not None and best.number == one.number,
         is_on_path=one.number not in off_path,
         metrics=known_figures(named(one.metrics)),
         from_previous=one.from_previous and known_figures(one.from_previous.known()),
         from_baseline=one.from_baseline and known_figures(one.from_baseline.known()),
-        alerts=one.alerts,
     )
 
 

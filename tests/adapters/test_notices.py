@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def said() -> list[str]:
 def make(tmp_path: Path, said: list[str]) -> Make:
     """Return the notices for a command that runs in a separate folder."""
 
-    def call(command: str, **more: tuple[str, ...]) -> Notices:
+    def call(command: str, **more: Any) -> Notices:
         return Notices(
             command, folder=tmp_path, environment=ENVIRONMENT, tell=said.append, **more
         )

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...judging.events import MeasuringRun, Origin
 from ...judging.metrics import NAMES, check_metrics
@@ -87,51 +89,43 @@ class Ran(NamedTuple):
         return self.result.timed_out or self.result.exit_code != 0
 
 
-class Capture:
+class Capture(msgspec.Struct, eq=False):
     """One measurement of a work tree; its runs are available even after a failure.
 
     Commands run in `root`; file names are relative to `folder`.
     """
 
-    def __init__(
-        self,
-        asked: MeasurementOrder,
-        *,
-        folder: Path,
-        root: Path,
-        environment: Mapping[str, str],
-    ) -> None:
-        self.asked = asked
-        self._folder = folder
-        self._root = root
-        self._environment = environment
-        self._ran: list[Ran] = []
-        self._seen = SeenReports()
-        self._usual: Mapping[Path, figures.Stamp] = {}
-        self.usual_notes: tuple[str, ...] = ()
-        """Notes on the reports that commands wrote to default locations."""
+    asked: MeasurementOrder
+    folder: Path
+    root: Path
+    environment: Mapping[str, str]
+    ran: list[Ran] = []
+    usual: Mapping[Path, figures.Stamp] = {}
+    usual_notes: tuple[str, ...] = ()
+    """Notes on the reports that commands wrote to default locations."""
+    reports: SeenReports = msgspec.field(default_factory=SeenReports)
 
     @property
     def seen(self) -> list[SeenReport]:
         """Return the reports read so far."""
-        return self._seen.found
+        return self.reports.found
 
     def runs(self, *, masks: bool) -> tuple[MeasuringRun, ...]:
         """Return the records of the commands run so far."""
-        return tuple(run_as_kept(*one, masks=masks) for one in self._ran[:RUNS_MAX])
+        return tuple(run_as_kept(*one, masks=masks) for one in self.ran[:RUNS_MAX])
 
     @property
     def culprit(self) -> Ran | None:
         """Return the last command that failed, or else the last command, or None."""
-        found = [one for one in self._ran if one.failed] or self._ran
+        found = [one for one in self.ran if one.failed] or self.ran
         return found[-1] if found else None
 
     def measure(self) -> figures.Measured:
         """Return the measured figures; raise `SprintlogError` if any part fails."""
-        asked, folder = self.asked, self._folder
+        asked, folder = self.asked, self.folder
         named = (one for text in asked.reports for one in _at(text, folder))
         before = figures.stamps(named) if asked.runs else {}
-        self._usual = usual_stamps(self._root) if asked.printing else {}
+        self.usual = usual_stamps(self.root) if asked.printing else {}
         notes = self._run_all()
         parts = [self._build(), self._read(before, notes[-1] if notes else None)]
         if asked.sources:
@@ -139,7 +133,7 @@ class Capture:
                 measure_sources(
                     [Path(path) for path in asked.sources],
                     folder=folder,
-                    environment=self._environment,
+                    environment=self.environment,
                     timeout_seconds=asked.timeout_seconds,
                 )
             )
@@ -167,15 +161,15 @@ class Capture:
             reports = [
                 one
                 for text in self.asked.reports
-                for one in figures.wanted(text, folder=self._folder)
+                for one in figures.wanted(text, folder=self.folder)
             ]
             return figures.read_reports(
                 reports,
-                folder=self._root,
+                folder=self.root,
                 before=before,
                 failure=failure,
                 pointers=self.asked.pointers,
-                see=self._seen.see,
+                see=self.reports.see,
             )
         except NotFoundError as error:
             if failure is None:
@@ -194,14 +188,14 @@ class Capture:
         said: list[tuple[Ran, dict[str, Any]]] = []
         for command in dict.fromkeys((*printing, *builds)):
             # With `--measure-build`, a command that wrote a report is a build as well.
-            known = (one.result for one in self._ran if one.command == command)
+            known = (one.result for one in self.ran if one.command == command)
             result = next(known, None) or self._run(command)
             output = "" if result.timed_out else result.output
             found = counted(output, command=command, own=self.asked.own)
             said.append((Ran(command, result), found))
         usual = figures.Measured({}, [])
         if printing and not any(found for _, found in said):
-            usual = read_usual(self._root, self._usual, self._seen.see)
+            usual = read_usual(self.root, self.usual, self.reports.see)
             self.usual_notes = usual.notes
         parts: list[figures.Measured] = []
         notes: list[str] = []
@@ -226,8 +220,8 @@ class Capture:
         try:
             result = run_script(
                 command,
-                folder=self._root,
-                environment=self._environment,
+                folder=self.root,
+                environment=self.environment,
                 timeout_seconds=self.asked.timeout_seconds,
             )
         except ScriptLostError as error:
@@ -235,7 +229,7 @@ class Capture:
                 f"{command}: its supervisor ended or hung, so the outcome is unknown",
                 hint="nothing was recorded; run the command again",
             ) from error
-        self._ran.append(Ran(command, result))
+        self.ran.append(Ran(command, result))
         return result
 
 

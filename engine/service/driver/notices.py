@@ -27,84 +27,73 @@ QUEUE_MAX = 16
 """The maximum number of pending notices; further notices are dropped with a warning."""
 
 
-class Notices:
-    """A command, and the notices to send to it."""
+class Notices(msgspec.Struct, eq=False):
+    """A shell command, and the notices to send to it."""
 
-    def __init__(
-        self,
-        command: str,
-        *,
-        folder: Path,
-        environment: Mapping[str, str],
-        tell: Callable[[str], None],
-        of: Collection[str] = tuple(NOTICES),
-    ) -> None:
-        """Set the shell command, the function that prints warnings, and the notices.
-
-        `of` contains the names of the notices to send, from `NOTICES`.
-        """
-        self._command = command
-        self._folder = folder
-        self._environment = environment
-        self._tell = tell
-        self._of = frozenset(of)
-        self._queue: Queue[Notice | None] = Queue(QUEUE_MAX)
-        self._failures: Queue[str] = Queue()
-        self._thread: threading.Thread | None = None
+    command: str
+    folder: Path
+    environment: Mapping[str, str]
+    tell: Callable[[str], None]
+    """Prints a warning."""
+    of: Collection[str] = tuple(NOTICES)
+    """The names of the notices to send, from `NOTICES`."""
+    queue: Queue[Notice | None] = msgspec.field(default_factory=lambda: Queue(QUEUE_MAX))
+    failures: Queue[str] = msgspec.field(default_factory=Queue)
+    thread: threading.Thread | None = None
 
     def send(self, notice: Notice) -> None:
         """Send a notice without waiting; ignore a notice that was not selected."""
         self._warn()
-        if not is_wanted(notice.notice, self._of):
+        if not is_wanted(notice.notice, self.of):
             return
-        if self._thread is None:
+        if self.thread is None:
             # A daemon thread, so that the command cannot keep the loop's process alive.
-            self._thread = threading.Thread(target=self._work, daemon=True)
-            self._thread.start()
+            self.thread = threading.Thread(target=self._work, daemon=True)
+            self.thread.start()
         try:
-            self._queue.put_nowait(notice)
+            self.queue.put_nowait(notice)
         except Full:
-            self._tell(
+            self.tell(
                 f"warning: the notice {notice.notice!r} was skipped: other notices "
                 "are waiting"
             )
 
     def end(self, *, patience: float = PATIENCE_SECONDS) -> None:
         """Wait at most `patience` seconds for the pending notices; drop the rest."""
-        if self._thread is None:
+        if self.thread is None:
             return
         until = time.monotonic() + patience
         with suppress(Full):
-            self._queue.put(None, timeout=patience)
-            self._thread.join(max(until - time.monotonic(), 0.0))
+            self.queue.put(None, timeout=patience)
+            self.thread.join(max(until - time.monotonic(), 0.0))
         self._warn()
-        if self._thread.is_alive():
-            self._tell("warning: the command of --notify missed some notices")
+        if self.thread.is_alive():
+            self.tell("warning: the command of --notify missed some notices")
 
     def _warn(self) -> None:
         """Report failures; called by the loop's own thread, the only thread that prints."""
         while True:
             try:
-                failed = self._failures.get_nowait()
+                failed = self.failures.get_nowait()
             except Empty:
                 return
-            self._tell(f"warning: the command of --notify failed: {failed}")
+            self.tell(f"warning: the command of --notify failed: {failed}")
 
     def _work(self) -> None:
-        while (notice := self._queue.get()) is not None:
+        while (notice := self.queue.get()) is not None:
             try:
                 failed = self._run(notice)
             except Exception as error:  # noqa: BLE001 (whatever it is, the loop goes on)
                 failed = str(error) or type(error).__name__
             if failed:
-                self._failures.put(failed)
+                self.failures.put(failed)
 
     def _run(self, notice: Notice) -> str | None:
         return run_hook_command(
-            self._command,
+            self.command,
             prompt=msgspec.json.encode(notice).decode() + "\n",
-            folder=self._folder,
-            environment=self._environment,
+            folder=self.folder,
+            environment=self.environment,
             timeout_seconds=TIMEOUT_SECONDS,
             transcript=None,
         )
