@@ -246,9 +246,11 @@ def take_document(ours: JournalDocument, theirs: Data) -> ForeignEvents:
                 continue
             problems += _differences(where, part, recorded)
             if isinstance(part, parts.Learning) and isinstance(recorded, parts.Learning):
-                events += _of_learning(ours, part, recorded)
-                if part.times_referenced < recorded.times_referenced:
-                    known = recorded.times_referenced
+                known = recorded.times_referenced
+                # Of several learnings with the same id, only the first is changed.
+                if ours.learning(recorded.id) is recorded:
+                    events += _of_learning(part, recorded)
+                if part.times_referenced < known:
                     problems.append(f"{where}.times_referenced: {known} were counted")
                 if part.still_valid and not recorded.still_valid:
                     problems.append(f"{where}.still_valid: it was retired and stays so")
@@ -326,12 +328,8 @@ def _differences(where: str, theirs: Part, ours: Part) -> Iterator[str]:
             yield f"{where}.{field}: differs from the recorded value, which is unchanged"
 
 
-def _of_learning(
-    document: JournalDocument, theirs: parts.Learning, ours: parts.Learning
-) -> Iterator[Event]:
-    """Yield a learning's later events, unless an earlier learning has the same id."""
-    if document.learning(ours.id) is not ours:
-        return
+def _of_learning(theirs: parts.Learning, ours: parts.Learning) -> Iterator[Event]:
+    """Yield a learning's later events."""
     more = theirs.times_referenced - ours.times_referenced
     if more > 0:
         yield f.LearningReferenced(ours.id, times=more)

@@ -108,7 +108,11 @@ def recover(document: JournalDocument, prd_id: str, *, failure: str) -> Recovery
         return Recovery(parts.MANUAL, said, failures)
     found = [
         *_by_blocker(document, failure, failures),
-        *_by_learning(document, failure, failures),
+        *(
+            Recovery(parts.RETRY, one.content, failures, learning=one.id, similarity=near)
+            for one in learnings_of_type(document, parts.ERROR_WORKAROUND)
+            if (near := similarity(f"{one.content}\n{one.context}", failure)) >= ALIKE
+        ),
     ]
     # Of several equally similar parts, use the latest: it is most likely still valid.
     for kind in ("entry", "learning"):
@@ -171,21 +175,6 @@ def _workaround(document: JournalDocument, index: int, blocker: Observation) -> 
         return resolved.context.recovery_guidance
     own = (x for x in document.learnings if x.source_entry_id == resolved.id)
     return next((x.content for x in own if x.still_valid), "") or resolved.summary
-
-
-def _by_learning(
-    document: JournalDocument, failure: str, failures: int
-) -> Iterator[Recovery]:
-    for learning in learnings_of_type(document, parts.ERROR_WORKAROUND):
-        alike = similarity(f"{learning.content}\n{learning.context}", failure)
-        if alike >= ALIKE:
-            yield Recovery(
-                parts.RETRY,
-                learning.content,
-                failures,
-                learning=learning.id,
-                similarity=alike,
-            )
 
 
 def similarity(one: str, other: str) -> Fraction:
