@@ -29,7 +29,7 @@ FOLDERS = {
     "journal": ("journal", "prepare", "recover"),
     "history": ("log", "show", "diff", "replay", "audit", "query", "why", "serve"),
     "back": ("rollback", "undo", "redo", "restore", "fork", "adopt"),
-    "agents": ("hooks", "session", "watch", "mcp", "rpc", "uninstall"),
+    "agents": ("session", "watch", "mcp", "rpc", "uninstall"),
     "upkeep": (
         *("rebuild", "verify", "doctor", "store", "schema", "config", "redact", "scan"),
         "completion",

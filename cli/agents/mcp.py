@@ -32,7 +32,7 @@ def command(reads_only: bool, prompt_file: str | None, sprint_id: str | None) ->
     offers resources and prompts. The command requires the extra `mcp`, and ends when its
     input ends.
 
-    Example: sprintlog hooks install claude --mcp
+    Example: sprintlog setup claude
     """
     check_installed("mcp", NEEDED, "the tools of MCP need it")
     # Imported here: the import takes longer than any other command.

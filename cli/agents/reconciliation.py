@@ -90,7 +90,7 @@ def _stream(workspace: Workspace, session: str | None) -> str:
     names = known_sessions.sessions(log)
     if not names:
         raise NotFoundError(
-            "no hook has reported a session", hint="run `sprintlog hooks install AGENT`"
+            "no hook has reported a session", hint="run `sprintlog setup AGENT`"
         )
     latest = {
         event.position: f"session/{name}"

@@ -41,7 +41,7 @@ def show_session(session: str | None, as_json: bool) -> None:
         print_json(found if session is None else found[0])
     elif not found:
         print_text("no sessions")
-        hint("run `sprintlog hooks install claude` to record sessions")
+        hint("run `sprintlog setup claude` to record sessions")
     elif session is None:
         found.sort(key=lambda one: one.last_at)
         print_text(*table([session_row(x) for x in found]))

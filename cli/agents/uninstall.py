@@ -1,6 +1,7 @@
 """The `sprintlog uninstall` command: remove sprintlog's files and, on request, the log."""
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -9,10 +10,11 @@ import click
 from msgspec.structs import replace
 
 from sprintlog.engine import errors
-from sprintlog.engine.adapters.hooks.files import SCOPES
+from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, HookLocation
 from sprintlog.engine.adapters.hooks.forms import EVERYBODY, FILES, HOOKS, MCP
 from sprintlog.engine.log.stores.descriptors import lock_holders
 from sprintlog.engine.service.place.location import ADDRESS, Location
+from sprintlog.engine.service.place.location import INSTALLED as KEPT
 from sprintlog.engine.service.place.trust import home, owned_by_another
 from sprintlog.projections.health.findings import in_units, sizes
 from sprintlog.projections.health.kept_text import entry_of
@@ -22,7 +24,6 @@ from .. import typed
 from ..context import find_log, here, with_json
 from ..output import note, on_terminal, print_json, print_text
 from ..settings import trust
-from .hooks import around_here
 
 MARK = b"_SPRINTLOG_COMPLETE"
 """A string that every completion script of sprintlog contains."""
@@ -62,28 +63,42 @@ def _trust() -> Iterator[Installed]:
         yield Installed(said, lambda: trust.forget(folder))
 
 
+def around_here() -> HookLocation:
+    """Return where agents' files are: the project, the home folder and the environment."""
+    try:
+        location = find_log()
+    except errors.NotFoundError:
+        start = here()
+        tops = (at for at in (start, *start.parents) if (at / ".git").exists())
+        return HookLocation(next(tops, start), Path.home(), os.environ)
+    return HookLocation(location.root, Path.home(), os.environ, location.folder / KEPT)
+
+
+def removals(files: Iterable[HookFile]) -> Iterator[tuple[HookFile, str | None]]:
+    """Yield the installed files, each with the reason why it stays, or None."""
+    for file in files:
+        problem = None
+        try:
+            if not file.uninstall(is_dry=True):
+                problem = "has changed since, and is not removed"
+        except errors.InvalidInputError as error:
+            problem = error.message
+        if problem is None or (file.remembered() and os.path.lexists(file.path)):
+            yield file, problem
+
+
 def _hooks() -> Iterator[Installed]:
-    """Yield the recorded hook files, and this project's other hook files."""
+    """Yield the recorded files of agents, and this project's other files of agents."""
     around = around_here()
-    files = [
-        around.file(agent, scope, what=what)
-        for what, forms in FILES.items()
-        for agent in forms
-        for scope in (SCOPES if what in (HOOKS, MCP) else SCOPES[:1])
-    ]
-    files += around.remembered()
+    files = [*around.files(*SCOPES), *around.remembered()]
     by_place = {([*FILES].index(file.what), file.path): file for file in files}
     # The reverse order of installation restores files and folders that several share.
-    for (_, path), file in sorted(by_place.items(), reverse=True):
-        try:
-            is_installed = file.uninstall(is_dry=True)
-        except errors.InvalidInputError:
-            # sprintlog cannot have written this file.
-            continue
-        if is_installed:
+    order = sorted(by_place.items(), reverse=True)
+    for file, problem in removals(file for _, file in order):
+        if problem is None:
             said = {HOOKS: "hook", MCP: "server"}.get(file.what, file.what)
             whose = "" if file.form.agent == EVERYBODY else f" of {file.form.agent}"
-            yield Installed(f"{said}{whose} in {path}", file.uninstall)
+            yield Installed(f"{said}{whose} in {file.path}", file.uninstall)
 
 
 INSTALLED: tuple[Callable[[], Iterator[Installed]], ...] = (_completion, _hooks, _trust)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from sprintlog.engine.adapters.hooks.files import HookFile
+from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile
 from sprintlog.engine.adapters.hooks.forms import (
     EVERYBODY,
     FILES,
@@ -23,6 +23,7 @@ from sprintlog.engine.adapters.hooks.forms import (
 )
 from sprintlog.engine.adapters.hooks.preconditions import covered_by, hindrances
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.readable import quoted
 from sprintlog.engine.service.place.location import INSTALLED, is_everything, place_for_new
 from sprintlog.engine.service.place.trust import safe_list
 from sprintlog.projections.views.log import Offer
@@ -30,11 +31,10 @@ from sprintlog.projections.views.settings import HookNote, SetupAnswer, SetupSte
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
-from ..agents.hooks import around_here
 from ..agents.mcp import NEEDED
-from ..agents.uninstall import remove_log
+from ..agents.uninstall import around_here, removals, remove_log
 from ..back.agreement import Agreement, agree, asks, with_asking
-from ..context import find_log, log_place, open_workspace, with_json
+from ..context import find_log, here, log_place, open_workspace, with_json
 from ..output import counted, hint, print_json, print_text
 from ..settings import trust
 from .init import suggestions_here, take_offer
@@ -55,6 +55,12 @@ _MEASURE, _COPIES = "measure.run", "hooks.copy-transcripts"
 
 @typed.command("setup")
 @typed.argument("agents", metavar="[AGENT…]", nargs=-1, type=typed.Choice([*FILES[HOOKS]]))
+@typed.choice_option(
+    "--scope",
+    of=[*SCOPES],
+    default=SCOPES[0],
+    help="Set up the work tree, or change only your own files, for all projects. [project]",
+)
 @typed.flag(
     "--copy-transcripts",
     "copies",
@@ -66,6 +72,7 @@ _MEASURE, _COPIES = "measure.run", "hooks.copy-transcripts"
 @with_json
 def command(
     agents: tuple[str, ...],
+    scope: str,
     copies: bool,
     checks: bool,
     removes: bool,
@@ -78,7 +85,8 @@ def command(
     For each of them, hooks, the entry of `sprintlog mcp`, a section of AGENTS.md or
     CLAUDE.md, and a skill are installed. The command that runs the tests is written to
     sprintlog.toml unless a measure is set. A PROGRESS.yaml or prd.json is imported into an
-    empty log. The changes are shown first; nothing that is found is run.
+    empty log. The changes are shown first; nothing that is found is run. Reasons why an
+    agent may not use the installed content are printed as hints, also by --check.
 
     Only a sprintlog.toml that this command creates is trusted without a further prompt.
     --remove restores all files byte for byte; a file that has changed since loses only
@@ -88,32 +96,36 @@ def command(
 
     sprintlog setup claude codex --yes
 
+    sprintlog setup claude --scope user
+
     sprintlog setup --check
     """
     if checks and (removes or copies or wanted.yes or wanted.dry_run):
         raise click.UsageError("--check cannot be combined with options that change files")
-    if removes and copies:
-        raise click.UsageError("--remove cannot be combined with --copy-transcripts")
+    is_own = scope != SCOPES[0]
+    if copies and (removes or is_own):
+        other = "--remove" if removes else "--scope user"
+        raise click.UsageError(f"{other} cannot be combined with --copy-transcripts")
     around = around_here()
-    if is_everything(around.project):
+    if is_everything(around.project) and not is_own:
         raise RefusedError(
             f"{around.project} contains nearly everything, so it is not set up",
-            hint="run `sprintlog setup` in a project's folder",
+            hint="run `sprintlog setup` in a project's folder, or use --scope user",
             file=str(around.project),
         )
-    found = look(around.project, path=around.environment.get("PATH", ""))
-    given = list(dict.fromkeys(agents))
-    it = AgentFiles(around, found, given, copies)
+    root = around.home if is_own else around.project
+    found = look(root, path=around.environment.get("PATH", ""))
+    it = AgentFiles(around, found, list(dict.fromkeys(agents)), copies, scope, root)
     if removes:
         _remove(it, wanted, as_json=as_json)
         return
-    chosen = given or (_installed(it) if checks else []) or agents_of(found)
+    chosen = it.agents or (_installed(it) if checks else []) or agents_of(found)
     chosen = [one for one in chosen if one in FILES[HOOKS]]
     _install(it._replace(agents=chosen), wanted, checks=checks, as_json=as_json)
 
 
 def _installed(it: AgentFiles) -> list[str]:
-    """Return the agents whose hooks or servers are installed in this project."""
+    """Return the agents whose hooks or servers are installed in this scope."""
     found = []
     for agent in FILES[HOOKS]:
         with suppress(InvalidInputError):
@@ -126,23 +138,22 @@ def _installed(it: AgentFiles) -> list[str]:
 def _files(it: AgentFiles) -> Iterator[HookFile]:
     """Yield the files to be changed, in an order whose reverse restores all bytes."""
     given, in_project = _given()
-    measure = it.file(EVERYBODY, MEASURE)
-    is_free = _MEASURE not in given or measure.is_current()
-    if measure.form.content and is_free and not in_project:
-        yield measure
-    if it.copies and not in_project and _COPIES not in given:
-        yield it.file(EVERYBODY, TRANSCRIPTS)
+    if not (in_project or it.is_own):
+        measure = it.file(EVERYBODY, MEASURE)
+        if measure.form.content and (_MEASURE not in given or measure.is_current()):
+            yield measure
+        if it.copies and _COPIES not in given:
+            yield it.file(EVERYBODY, TRANSCRIPTS)
     shared: dict[Path, HookFile] = {}
     for agent in it.agents:
         hooks = it.file(agent, HOOKS)
-        if not (agent == "copilot" and "claude" in it.agents) and not (
-            covered_by(hooks, it.around) and not hooks.path.exists()
-        ):
+        covered = agent == "copilot" and "claude" in it.agents and not it.is_own
+        if hooks.path.exists() or not (covered or covered_by(hooks, it.around)):
             yield hooks
         if _has_tools():
             yield it.file(agent, MCP)
         skill = it.file(agent if agent in FILES[SKILL] else EVERYBODY, SKILL)
-        for one in (it.section(agent), skill):
+        for one in (skill,) if it.is_own else (it.section(agent), skill):
             shared.setdefault(one.path, one)
     yield from shared.values()
 
@@ -167,11 +178,12 @@ def _planned(
     it: AgentFiles, *, checks: bool
 ) -> tuple[list[SetupStep], list[HookFile], Offer | None]:
     """Return the steps, the files to change, and the plan to import."""
-    steps, todo, is_empty = [], [], True
+    steps, todo, is_empty = [], [], not checks
     try:
-        find_log()
-        with open_workspace() as workspace:
-            is_empty = not workspace.log.last_position()
+        if not it.is_own:
+            find_log()
+            with open_workspace() as workspace:
+                is_empty &= not workspace.log.last_position()
     except NotFoundError:
         start, named = log_place()
         folder = str(place_for_new(start, folder=named).folder)
@@ -186,7 +198,7 @@ def _planned(
             continue
         steps.append(_step(it, file, "update" if file.path.exists() else "create"))
         todo.append(file)
-    plans = suggestions_here(it.root) if is_empty and not checks else ()
+    plans = suggestions_here(it.root) if is_empty and not it.is_own else ()
     if offer := next((one for one in plans if _is_plan(one)), None):
         steps.append(SetupStep("plan", offer.found, "import", offer.says))
     return steps, todo, offer
@@ -197,13 +209,13 @@ def _install(it: AgentFiles, wanted: Agreement, *, checks: bool, as_json: bool) 
     steps, todo, offer = _planned(it, checks=checks)
     can = any(one.problem is None for one in steps)
     does = can and not (checks or wanted.dry_run)
-    notes = _notes(it) if can and not checks else []
+    notes = _notes(it)
     answer = SetupAnswer(str(it.root), it.agents, steps, does, notes)
     _show(it, answer, wanted, as_json=as_json)
     if does:
         _apply(steps, todo)
     _print_end(answer, as_json=as_json)
-    if not (checks or wanted.dry_run):
+    if not (checks or wanted.dry_run or it.is_own):
         _say_trust(steps, wanted, as_json=as_json)
     for one in () if as_json else notes:
         hint(one.says + (f": {one.helps}" if one.helps else ""))
@@ -276,11 +288,23 @@ def _say_trust(steps: list[SetupStep], wanted: Agreement, *, as_json: bool) -> N
 
 
 def _notes(it: AgentFiles) -> list[HookNote]:
-    hooks = [one for one in _files(it) if one.what == HOOKS]
-    found = {one.says: one for file in hooks for one in hindrances(file, it.around)}
+    """Return why the content may not be used, or may be used twice."""
+    files = [one for one in _files(it) if one.what in (HOOKS, MCP)]
+    found = {one.says: one for file in files for one in hindrances(file, it.around)}
     notes = [HookNote(one.says, one.helps) for one in found.values()]
+    for one in it.around.files(SCOPES[not it.is_own]):
+        with suppress(InvalidInputError):
+            if one.what in (HOOKS, MCP) and one.events():
+                says = SAYS[one.what].format(one.form.agent)
+                notes.append(HookNote(f"also installed: {says}, in {one.path}"))
+    if files and not it.is_own and it.root != here():
+        helps = f"`cd {quoted(str(it.root))}` before you start the agent"
+        notes.append(
+            HookNote(f"an agent started in {here()} does not read the files", helps)
+        )
     given, in_project = _given()
-    if in_project and _MEASURE not in given and (measure := measure_of(it.found)):
+    unmeasured = in_project and not it.is_own and _MEASURE not in given
+    if unmeasured and (measure := measure_of(it.found)):
         helps = f'`measure.run = ["{measure}"]`'
         notes.append(HookNote("[tool.sprintlog] sets no measure; add it by hand", helps))
     if it.agents and not _has_tools():
@@ -294,10 +318,12 @@ def _has_tools() -> bool:
 
 def _lines(it: AgentFiles, answer: SetupAnswer, *, removes: bool = False) -> Iterator[str]:
     if not removes:
-        measure = measure_of(it.found)
-        found = [*answer.agents, *([f"the tests: {measure}"] if measure else [])]
-        kinds = ("state", "plan", "loop")
-        found += [one.found for one in offers(it.found) if one.kind in kinds]
+        found = [*answer.agents]
+        if not it.is_own:
+            measure = measure_of(it.found)
+            found += [f"the tests: {measure}"] if measure else []
+            kinds = ("state", "plan", "loop")
+            found += [one.found for one in offers(it.found) if one.kind in kinds]
         yield f"found in {it.root}: {', '.join(found) or 'nothing'}"
     for one in answer.steps:
         problem = f": {one.problem}" if one.problem else ""
@@ -311,30 +337,19 @@ def _lines(it: AgentFiles, answer: SetupAnswer, *, removes: bool = False) -> Ite
 
 def _remove(it: AgentFiles, wanted: Agreement, *, as_json: bool) -> None:
     """Show the installed content, and remove it if the user agrees."""
-    steps, todo = [], []
-    for file in _removable(it):
-        try:
-            if not file.uninstall(is_dry=True):
-                if file.remembered() and file.path.exists():
-                    problem = "has changed since, and is not removed"
-                    steps.append(_step(it, file, "keep", problem))
-                continue
-        except InvalidInputError as error:
-            if file.remembered():
-                steps.append(_step(it, file, "keep", error.message))
-            continue
-        steps.append(_step(it, file, "remove"))
-        todo.append(file)
-    log = None if it.agents else _log_step(it)
+    found = [*removals(_removable(it))]
+    steps = [_step(it, one, "keep" if said else "remove", said) for one, said in found]
+    todo = [one for one, said in found if said is None]
+    log = None if it.agents or it.is_own else _log_step(it)
     steps += [log] if log else []
     does = any(one.problem is None for one in steps) and not wanted.dry_run
     answer = SetupAnswer(str(it.root), it.agents, steps, does)
     _show(it, answer, wanted, as_json=as_json, removes=True)
     if does:
-        found = settings.settings_file()
-        was_trusted = found is not None and bool(found.needs_trust) and found.is_trusted
-        for file in todo:
-            file.uninstall()
+        file = settings.settings_file()
+        was_trusted = file is not None and bool(file.needs_trust) and file.is_trusted
+        for one in todo:
+            one.uninstall()
         if any(one.what in (MEASURE, TRANSCRIPTS) for one in todo):
             _forget_trust(it.root, was_trusted=was_trusted)
         if log and log.problem is None:
@@ -343,8 +358,8 @@ def _remove(it: AgentFiles, wanted: Agreement, *, as_json: bool) -> None:
 
 
 def _removable(it: AgentFiles) -> list[HookFile]:
-    """Return the project's files, in an order that restores all bytes."""
-    found = [it.file(agent, what) for what, forms in FILES.items() for agent in forms]
+    """Return the files of a scope, in an order that restores all bytes."""
+    found = [it.file(one.form.agent, one.what) for one in it.around.files(it.scope)]
     if it.agents:
         rest = [agent for agent in _installed(it) if agent not in it.agents]
         stays = {one.path for one in _files(it._replace(agents=rest))}

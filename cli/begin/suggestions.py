@@ -228,21 +228,24 @@ _IMPORTS_AGENTS = ("@AGENTS.md", "@./AGENTS.md")
 
 
 class AgentFiles(NamedTuple):
-    """The files of a work tree that `setup` changes."""
+    """The files of a work tree or of a user that `setup` changes."""
 
     around: HookLocation
     found: Surroundings
     agents: list[str]
     copies: bool
     """Whether to copy transcripts."""
+    scope: str
+    root: Path
+    """The work tree's root, or the user's home folder."""
 
     @property
-    def root(self) -> Path:
-        """Return the work tree's root."""
-        return self.around.project
+    def is_own(self) -> bool:
+        """Return whether only the user's own files are changed."""
+        return self.scope != SCOPES[0]
 
     def file(self, agent: str, what: str) -> HookFile:
-        """Return one of the project's files, with the content to install."""
+        """Return one of the files, with the content to install."""
         content = ""
         if what == SKILL:
             content = files(__package__).joinpath("skill.md").read_text("utf-8")
@@ -252,7 +255,7 @@ class AgentFiles(NamedTuple):
             if command.startswith("./") and not os.access(self.root / command, os.X_OK):
                 command = f"sh {command}"
             content = f"run = {json.dumps([command])}\n"
-        return self.around.file(agent, SCOPES[0], what=what, content=content)
+        return self.around.file(agent, self.scope, what=what, content=content)
 
     def section(self, agent: str) -> HookFile:
         """Return the file of instructions that an agent reads.

@@ -1,4 +1,4 @@
-"""The JSON answers of `config`, `extensions` and `hooks`."""
+"""The JSON answers of `config`, `extensions` and `setup`."""
 
 from typing import Any
 
@@ -6,36 +6,10 @@ from msgspec import Struct
 
 
 class HookNote(Struct, frozen=True):
-    """A reason why an agent might not call its hooks, and a remedy."""
+    """A reason why installed content might not be used, and a remedy."""
 
     says: str
     helps: str | None = None
-
-
-class HooksOfAgent(Struct, frozen=True, kw_only=True):
-    """The hooks of one agent in one scope, or its MCP server entry."""
-
-    agent: str
-    what: str
-    """`hooks`, or `mcp` for sprintlog's MCP server."""
-    scope: str
-    """`project` or `user`."""
-    file: str
-    state: str
-    """`installed`, `outdated` or `missing`."""
-    events: list[str]
-    """The agent's names for the hooked events; for `mcp`, the server's name."""
-    changed: bool = False
-    """Whether this command changed the file, or would change it."""
-    done: bool = True
-    """False for a preview."""
-    notes: list[HookNote] = []
-
-
-class HooksStatus(Struct, frozen=True):
-    """The hooks of every requested agent."""
-
-    hooks: list[HooksOfAgent]
 
 
 class SetupStep(Struct, frozen=True):
@@ -53,9 +27,10 @@ class SetupStep(Struct, frozen=True):
 
 
 class SetupAnswer(Struct, frozen=True):
-    """The differences between a work tree and its setup."""
+    """The differences between a work tree, or a user's files, and their setup."""
 
     root: str
+    """The work tree, or the user's home folder for the scope `user`."""
     agents: list[str]
     steps: list[SetupStep]
     done: bool

@@ -214,6 +214,13 @@ class HookLocation(NamedTuple):
         root = self._folder(*form.home)
         return HookFile(form, scope, root, form.user, *self._memory)
 
+    def files(self, *scopes: str) -> Iterator[HookFile]:
+        """Yield every file in some scopes, in the order of installation."""
+        for what, forms in FILES.items():
+            for agent, form in forms.items():
+                for scope in (one for one in scopes if one == SCOPES[0] or form.user):
+                    yield self.file(agent, scope, what=what)
+
     def remembered(self) -> Iterator[HookFile]:
         """Yield the files with additions that have not been removed."""
         for folder in filter(None, self._memory):

@@ -1,4 +1,4 @@
-// Made by `sprintlog hooks install opencode`, which also takes it away.
+// Made by `sprintlog setup opencode`; `sprintlog setup --remove` removes it.
 // It hands what the agent did to sprintlog, and changes nothing of it.
 import { spawn } from "node:child_process"
 

@@ -8,9 +8,11 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...errors import InvalidInputError
 from ...readable import quoted
 from .files import SCOPES, HookFile, HookLocation
 from .forms import HOOKS
@@ -46,7 +48,9 @@ def covered_by(file: HookFile, around: HookLocation) -> Path | None:
     if (file.form.agent, file.what, file.scope) != ("copilot", HOOKS, SCOPES[0]):
         return None
     other = around.file("claude", SCOPES[0])
-    return other.path if other.events() else None
+    with suppress(InvalidInputError):
+        return other.path if other.events() else None
+    return None
 
 
 Precondition = Callable[[HookFile, HookLocation], object]

@@ -60,7 +60,7 @@ def _play(
         (work / own).parent.mkdir()
         (work / own).write_text(before)
         run(work, "init", **env)
-        run(work, "hooks", "install", case.program.name, **env)
+        run(work, "setup", case.program.name, "--yes", **env)
         prompt = f"Do it. play:{case.play} at:{work}"
         words = (*case.program.forms[case.form], *UNASKED[case.program.name], prompt)
         done, problems = wrapped([*words], work, env, by=case.by, server=server)
@@ -72,7 +72,7 @@ def _play(
             return [*problems, f"it cannot be examined: {error}"], 0, 0
         problems += _problems(case, server.ledger.taken(), found)
         run(work, "verify", **env)
-        run(work, "hooks", "uninstall", case.program.name, **env)
+        run(work, "setup", "--remove", case.program.name, "--yes", **env)
         if (work / own).read_text() != before:
             problems.append(f"{own} is not what it was")
         complaints = [

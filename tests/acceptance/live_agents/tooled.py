@@ -48,7 +48,7 @@ def _play(
         run(work, "init", **env)
         run(work, "sprint", "create", "auth", "--plan", "plan.json", **env)
         run(work, "sprint", "start", **env)
-        run(work, "hooks", "install", program.name, "--mcp", **env)
+        run(work, "setup", program.name, "--yes", **env)
         # With this option, the agent starts a server that the user has not approved.
         given = ["--mcp-config", own.name, "--", f"Do it. play:tooled at:{work}"]
         command = [*program.forms["stream"], *given]
@@ -58,7 +58,7 @@ def _play(
             problems.append(f"exit code {done.returncode}: {said}")
         calls = sum(one.act == "Ask" for one in server.ledger.taken())
         problems += _problems(work, env)
-        run(work, "hooks", "uninstall", program.name, "--mcp", **env)
+        run(work, "setup", "--remove", program.name, "--yes", **env)
         if own.read_text() != BEFORE:
             problems.append(f"{own.name} is not what it was")
         return problems, calls

@@ -243,7 +243,7 @@ def hook(place: Place) -> None:
     """Install the agent's hooks in a repository whose settings are trusted."""
     place.run("config", "--trust")
     place.run("init")
-    place.run("hooks", "install", place.program.name)
+    place.run("setup", place.program.name, "--yes")
     git(place.work, "add", ".")
     git(place.work, "commit", "-qm", "hooks")
 

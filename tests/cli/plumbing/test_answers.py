@@ -75,11 +75,6 @@ QUESTIONS = (
     ),
     *(("verify",), ("note", "a remark"), ("why", "theirs.json:1")),
     *(("extensions", "list"), ("extensions", "check")),
-    *(
-        ("hooks", "install", "claude"),
-        ("hooks", "status"),
-        ("hooks", "uninstall", "claude"),
-    ),
     *(("import", "progress", "PROGRESS.yaml"), ("import", "journal", "theirs.json")),
 )
 """Each command with a special answer, and one that only records."""

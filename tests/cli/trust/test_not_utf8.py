@@ -68,8 +68,8 @@ DOORS: list[tuple[tuple[str, ...], int, str]] = [
     (("doctor",), 0, f"{SHOWN}/.git/sprintlog/log.db"),
     (("store", "backup", f"../{ODD}.db"), 0, f"{SHOWN}.db"),
     (("restore", "iter:2", "--into", f"../x{ODD}"), 0, f"x{SHOWN}"),
-    (("hooks", "install", "claude"), 0, SHOWN),
-    (("hooks", "uninstall", "claude"), 0, SHOWN),
+    (("setup", "claude", "--yes"), 0, SHOWN),
+    (("setup", "claude", "--remove", "--yes"), 0, "remove .mcp.json"),
     # Free texts are recorded.
     (("note", f"o{ODD}"), 0, "note-added"),
     (("note", ODD, "--key", "k"), 0, "note-added"),

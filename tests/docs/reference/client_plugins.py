@@ -1,4 +1,4 @@
-"""The plugins of agents in `docs/clients`: what `hooks install` writes, and the skill."""
+"""The plugins of agents in `docs/clients`: what `setup` writes, and the skill."""
 
 import json
 import os
@@ -29,7 +29,7 @@ KINDS = {
     "copilot": ("copilot", ".github/hooks/sprintlog.json", ".github/mcp.json"),
     "gemini": ("gemini", ".gemini/settings.json", ".gemini/settings.json"),
 }
-"""By folder, the agent and the files that `hooks install` writes in a project."""
+"""By folder, the agent and the files that `setup` writes in a project."""
 MARKETPLACES = {
     ".claude-plugin/marketplace.json": ("claude-code", {}),
     ".agents/plugins/marketplace.json": (
@@ -43,21 +43,20 @@ MARKETPLACES = {
 
 @cache
 def _installed(kind: str) -> dict[str, Any]:
-    """Return the hooks and servers that `hooks install` writes for an agent."""
+    """Return the hooks and servers that `setup` writes for an agent."""
     agent, *files = KINDS[kind]
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as name:
         known = ("SPRINTLOG_", "GIT_", "XDG_", "CLAUDE", "CODEX_", "COPILOT_", "GEMINI_")
         kept = {k: v for k, v in os.environ.items() if not k.startswith(known)}
         (Path(name) / "tree" / ".git").mkdir(parents=True)
-        for more in ([], ["--mcp"]):
-            subprocess.run(
-                [sys.executable, "-m", "sprintlog.cli", "hooks", "install", agent, *more],
-                cwd=Path(name) / "tree",
-                env={**kept, "HOME": name},
-                check=True,
-                capture_output=True,
-            )
+        subprocess.run(
+            [sys.executable, "-m", "sprintlog.cli", "setup", agent, "--yes"],
+            cwd=Path(name) / "tree",
+            env={**kept, "HOME": name},
+            check=True,
+            capture_output=True,
+        )
         for file in files:
             text = (Path(name) / "tree" / file).read_text()
             found |= tomllib.loads(text) if file.endswith(".toml") else json.loads(text)

@@ -10,23 +10,23 @@ from sprintlog.cli.typed import READING, RECORDING
 
 from ..generate import commands, figures, how_many, own_options, shared_options
 
-COMMANDS_MAX = 142
+COMMANDS_MAX = 139
 """One was added for accepting changed tests; eight for a page, servers, trust and programs;
 four for extensions; one that sets up a work tree in one step."""
-OWN_OPTIONS_MAX = 444
+OWN_OPTIONS_MAX = 438
 """To add more than these, merge some, or give the reason here.
 
-Automatic work of a loop is specified for `run`, and in `rules set` for custom loops. Four
-were added for tools for agents: an omitted part of a server and the owner of its prompt,
-and `--mcp` for installing and removing hooks. Two were added for exports to other tools,
-and two for a process that many programs share. `--measure-build` is an option of `wrap`,
-`run` and `rules set`, which measure a command each. `wrap --wait` waits like `run`, and
-`sprint create --max-failures` is for a goal, which has no file for a retry policy. `run
---idle-timeout` and `run --fallback` are about the agents of one run. `--on-tamper`
-is an option of `run` and `rules set`, and `iteration accept` requires a reason. `status
---short` is for shell prompts, and `status --verbose` prints the lines that 15 lines omit.
-`--until` completes a goal, which is given to `sprint create` and `run`. `setup` previews,
-checks and removes its changes, and asks for copies of transcripts.
+Automatic work of a loop is specified for `run`, and in `rules set` for custom loops.
+Two were added for tools for agents: an omitted part of a server and the owner of its
+prompt. Two were added for exports to other tools, and two for a process that many
+programs share. `--measure-build` is an option of `wrap`, `run` and `rules set`, which
+measure a command each. `wrap --wait` waits like `run`, and `sprint create --max-
+failures` is for a goal, which has no file for a retry policy. `run --idle-timeout` and
+`run --fallback` are about the agents of one run. `--on-tamper` is an option of `run`
+and `rules set`, and `iteration accept` requires a reason. `status --short` is for shell
+prompts, and `status --verbose` prints the lines that 15 lines omit. `--until` completes
+a goal, which is given to `sprint create` and `run`. `setup` previews, checks and
+removes its changes in a project or for a user, and asks for copies of transcripts.
 """
 SAME_MAX = 12
 """An option that means the same in more commands belongs on the page of a topic."""

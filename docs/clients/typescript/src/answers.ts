@@ -473,7 +473,7 @@ export interface HeadAnswer {
   signature: string | null;
 }
 
-/** A reason why an agent might not call its hooks, and a remedy. */
+/** A reason why installed content might not be used, and a remedy. */
 export interface HookNote {
   says: string;
   helps?: string | null;
@@ -487,24 +487,6 @@ export interface HookRun {
   prompt?: string | null;
   command?: string | null;
   parallel?: boolean;
-}
-
-/** The hooks of one agent in one scope, or its MCP server entry. */
-export interface HooksOfAgent {
-  agent: string;
-  what: string;
-  scope: string;
-  file: string;
-  state: string;
-  events: string[];
-  changed?: boolean;
-  done?: boolean;
-  notes?: HookNote[];
-}
-
-/** The hooks of every requested agent. */
-export interface HooksStatus {
-  hooks: HooksOfAgent[];
 }
 
 /** An iteration as of its measurement. */
@@ -1175,7 +1157,7 @@ export interface SettingsAnswer {
   values: SettingValue[];
 }
 
-/** The differences between a work tree and its setup. */
+/** The differences between a work tree, or a user's files, and their setup. */
 export interface SetupAnswer {
   root: string;
   agents: string[];
@@ -1597,11 +1579,8 @@ export interface CommandAnswers {
   "gate record": GateAnswer | Recorded | Recorded[] | Unchanged;
   "gate run": GateAnswer | Recorded | Recorded[] | Unchanged;
   "gate show": GateStanding | GateStanding[];
-  "hooks install": HooksOfAgent;
-  "hooks status": HooksStatus;
   "session reconcile": Reconciled;
   setup: (SetupAnswer | TakenIn | LoopTaken)[];
-  "hooks uninstall": HooksOfAgent;
   "import journal": TakenIn[];
   "import orchestrator": LoopTaken;
   "import aiwg": LoopTaken;
