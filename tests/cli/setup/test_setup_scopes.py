@@ -39,7 +39,7 @@ def test_an_agent_is_set_up_for_all_projects(
     assert (files_in(folder), files_in(home)) == (before, own)
 
 
-def test_a_user_s_servers_stay(folder: Path, home: Path, done: Run) -> None:
+def test_other_servers_of_a_user_stay(folder: Path, home: Path, done: Run) -> None:
     """Other servers in a file of the home folder are kept; the agents are found there."""
     put(home / ".claude.json", SERVERS)
     put(home / ".claude/settings.json", b"{}")
@@ -58,7 +58,9 @@ def test_one_agent_of_a_user_is_removed(folder: Path, home: Path, done: Run) -> 
     assert picture(home) == before
 
 
-def test_transcripts_are_not_a_user_s(folder: Path, home: Path, run: Run) -> None:
+def test_copies_of_transcripts_belong_to_a_work_tree(
+    folder: Path, home: Path, run: Run
+) -> None:
     """Copies of transcripts are a setting of a work tree."""
     told = run("setup", "claude", "--scope", "user", "--copy-transcripts", "--yes")
     assert told.code == 2
@@ -91,7 +93,9 @@ def test_a_check_reports_why_hooks_may_not_run(
     assert notes[-1]["helps"].startswith(f"`cd {folder}`")
 
 
-def test_copilot_with_hooks_of_its_own_is_told(folder: Path, home: Path, done: Run) -> None:
+def test_duplicate_hooks_of_copilot_are_reported(
+    folder: Path, home: Path, done: Run
+) -> None:
     """Hooks of copilot that were installed before claude's are reported as duplicates."""
     done("setup", "copilot", "--yes")
     done("setup", "claude", "--yes")
@@ -110,7 +114,7 @@ def test_damaged_settings_cover_nothing(folder: Path, home: Path, done: Run) -> 
     assert ".github/hooks/sprintlog.json" in files_of(made)
 
 
-def test_uninstall_takes_those_of_every_project(
+def test_uninstall_removes_the_files_of_every_project(
     sprint: Path, home: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An installation elsewhere is remembered, and removed with the rest."""

@@ -20,13 +20,14 @@ Automatic work of a loop is specified for `run`, and in `rules set` for custom l
 Two were added for tools for agents: an omitted part of a server and the owner of its
 prompt. Two were added for exports to other tools, and two for a process that many
 programs share. `--measure-build` is an option of `wrap`, `run` and `rules set`, which
-measure a command each. `wrap --wait` waits like `run`, and `sprint create --max-
-failures` is for a goal, which has no file for a retry policy. `run --idle-timeout` and
-`run --fallback` are about the agents of one run. `--on-tamper` is an option of `run`
-and `rules set`, and `iteration accept` requires a reason. `status --short` is for shell
-prompts, and `status --verbose` prints the lines that 15 lines omit. `--until` completes
-a goal, which is given to `sprint create` and `run`. `setup` previews, checks and
-removes its changes in a project or for a user, and asks for copies of transcripts.
+measure a command each. `wrap --wait` waits like `run`, and `sprint create
+--max-failures` is for a goal, which has no file for a retry policy. `run
+--idle-timeout` and `run --fallback` are about the agents of one run. `--on-tamper` is
+an option of `run` and `rules set`, and `iteration accept` requires a reason. `status
+--short` is for shell prompts, and `status --verbose` prints the lines that 15 lines
+omit. `--until` completes a goal, which is given to `sprint create` and `run`. `setup`
+previews, checks and removes its changes in a project or for a user, and asks for copies
+of transcripts.
 """
 SAME_MAX = 12
 """An option that means the same in more commands belongs on the page of a topic."""
