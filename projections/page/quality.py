@@ -198,7 +198,7 @@ def quality(facts: SprintFacts) -> Markup:
     drawn = plotted(found, levels)
     plot = drawing("quality", chart_height(found), label, drawn, role="group")
     parts = [tag("div", plot, class_="drawing"), legend]
-    return section("quality", "Score and tests by iteration", *parts)
+    return section("quality", "Score, tests and cost by iteration", *parts)
 
 
 def _scored(facts: SprintFacts, one: JudgedIteration) -> Scored:

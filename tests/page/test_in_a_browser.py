@@ -12,7 +12,7 @@ from sprintlog.projections.page.document import page as page_of
 from sprintlog.projections.workspace import Workspace
 
 from .browsers import LOOKS, NewContext, violations
-from .hostile import HOSTILE, hostile_night
+from .hostile import HOSTILE, MORE, hostile_night
 from .night import SPRINT
 
 if TYPE_CHECKING:
@@ -229,6 +229,7 @@ def test_hostile_texts_are_inert(look: Open, seen: _Seen, tmp_path: Path) -> Non
             assert wide <= width, (view, width)
     assert page.evaluate("window.ran") is None
     assert (seen.dialogs, seen.errors) == ([], [])
+    assert all(said[:20] in shown for said in MORE if said.isprintable())
     assert all(said[:20] in shown for said in HOSTILE if said.isprintable())
     assert "\u202e" not in shown
 
