@@ -16,7 +16,7 @@ from sprintlog.workspaces import Workspace
 from . import limits
 from . import timeline as gantt
 from .head import head
-from .iteration import iteration
+from .iteration import SMALL_VIEW, WHOLE_VIEW, iteration
 from .iterations import iterations
 from .layout import Timeline
 from .markup import NOTHING, Markup, asset, joined, tag, text, typed
@@ -39,7 +39,6 @@ SECTIONS: dict[str, Callable[[SprintFacts], Markup]] = {
 """Every section from top to bottom, by the id of its HTML element; the first three are the
 overview."""
 OVERVIEW = ("head", "quality", "plan")
-WITHOUT_SCRIPT = "The views of iterations require JavaScript; this command prints one: "
 
 
 class Served(NamedTuple):
@@ -77,7 +76,7 @@ def document(facts: SprintFacts, served: Served | None = None) -> str:
     body = [
         tag("a", "Skip to what matters", href="#head", class_="skip"),
         tag("nav", added.bar, *_links(), aria_label="sections"),
-        tag("noscript", tag("p", WITHOUT_SCRIPT, typed("sprintlog report N"))),
+        tag("noscript", tag("p", "Without JavaScript: ", typed("sprintlog report N"))),
         tag("main", first, added.decide, *others, id="all"),
         *([] if served else _views(facts)),
         added.script,
@@ -121,15 +120,15 @@ def _links() -> list[Markup]:
 def _views(facts: SprintFacts) -> list[Markup]:
     """Return the views of iterations, which the script shows: the best, then the newest."""
     details = IterationDetails(facts)
-    newest = [x.iteration for x in facts.iterations.iterations]
-    newest = newest[: -limits.ITERATIONS - 1 : -1]
-    best = facts.iterations.best_iteration
+    rows = facts.iterations.iterations[: -limits.ITERATIONS - 1 : -1]
+    sizes = WHOLE_VIEW if len(rows) <= limits.WHOLE_VIEWS else SMALL_VIEW
     found: dict[int, Markup] = {}
     left = limits.VIEWS_BYTES
-    for number in dict.fromkeys([*([] if best is None else [best]), *newest]):
-        if (one := details.of(number)) is None:
+    numbers = (facts.iterations.best_iteration, *(x.iteration for x in rows))
+    for number in dict.fromkeys(numbers):
+        if number is None or (one := details.of(number)) is None:
             continue
-        view = tag("template", iteration(one), id=f"i{number}")
+        view = tag("template", iteration(one, sizes), id=f"i{number}")
         left -= len(view.encode())
         if left < 0:
             break

@@ -1,6 +1,7 @@
 """The view of one iteration: prompt, answer, figures, tests, files, calls, commands."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -24,15 +25,28 @@ from .numbers import (
     took,
 )
 
-PROMPT_CHARS_MAX, ANSWER_CHARS_MAX, OUTPUT_CHARS_MAX = 6_000, 8_000, 6_000
-PATCH_LINES_MAX, LINE_CHARS_MAX = 400, 240
-"""The maximum number of lines of a patch that are shown, and their maximum length."""
+PATCH_CHARS_MAX, LINE_CHARS_MAX = 100_000, 240
 FILES_MAX, TESTS_MAX, STEPS_MAX = 100, 40, 80
 _BY = {"agent": "agent", "outside": "outside, before it began", "rollback": "by a rollback"}
 _HOW = {"added": "A", "removed": "D", "changed": "M", "mode": "mode"}
 
 
-def iteration(one: IterationFacts) -> Markup:
+class ViewSizes(NamedTuple):
+    """The maximum lengths of texts, in characters and in lines of a patch."""
+
+    prompt: int
+    answer: int
+    output: int
+    patch: int
+
+
+WHOLE_VIEW, SMALL_VIEW = (
+    ViewSizes(8_000, 12_000, 8_000, 1_000),
+    ViewSizes(3_000, 4_000, 2_500, 220),
+)
+
+
+def iteration(one: IterationFacts, sizes: ViewSizes = WHOLE_VIEW) -> Markup:
     """Return the view of an iteration, which the page's script shows."""
     bare = replace(one.row, is_best=UNSET, is_on_path=UNSET)
     top = tag(
@@ -42,9 +56,9 @@ def iteration(one: IterationFacts) -> Markup:
         tag("p", text(remarks(one.facts, bare)), class_="why"),
         *_reasons(one),
     )
-    left = [_tests(one), _prompt(one), _answer(one)]
+    left = [_tests(one), _prompt(one, sizes.prompt), _answer(one, sizes.answer)]
     right = [_figures(one), _ways(one), _decisions(one)]
-    below = [_files(one), _measurement(one), _steps(one)]
+    below = [_files(one, sizes.patch), _measurement(one, sizes.output), _steps(one)]
     sides = tag("div", tag("div", *left), tag("div", *right), class_="sides")
     return tag("article", top, sides, *below, data_i=one.number)
 
@@ -61,8 +75,6 @@ def _when(one: IterationFacts) -> Iterator[object]:
         yield joined(", built on iteration ", iteration_link(one.row.previous))
     if one.row.work_tree:
         yield f", in {one.row.work_tree}"
-    if one.row.turn:
-        yield f", {one.row.turn.session}"
 
 
 def _reasons(one: IterationFacts) -> Iterator[Markup]:
@@ -123,16 +135,16 @@ def _signed(value: object) -> str:
     return "=" if said == "0" else f"{'+' if value > 0 else '-'}{said}"
 
 
-def _prompt(one: IterationFacts) -> Markup:
+def _prompt(one: IterationFacts, chars_max: int) -> Markup:
     if (said := one.prompt) is None:
         return _part("Prompt", tag("p", "The prompt was not recorded.", class_="empty"))
-    return _part("Prompt", _text(said.text, PROMPT_CHARS_MAX, "prompt"), note=said.origin)
+    return _part("Prompt", _text(said.text, chars_max, "prompt"), note=said.origin)
 
 
-def _answer(one: IterationFacts) -> Markup:
+def _answer(one: IterationFacts, chars_max: int) -> Markup:
     if (said := one.answer) is None:
         return _part("Final answer", tag("p", "No answer was recorded.", class_="empty"))
-    shown = _text(said.text, ANSWER_CHARS_MAX, "final answer")
+    shown = _text(said.text, chars_max, "final answer")
     return _part("Final answer", shown, note=said.origin)
 
 
@@ -190,7 +202,7 @@ def _decisions(one: IterationFacts) -> Markup:
     return _part("Decisions and claims", tag("ul", *items, class_="cards"))
 
 
-def _files(one: IterationFacts) -> Markup:
+def _files(one: IterationFacts, lines_max: int) -> Markup:
     """Return the changed files with their authors and lines."""
     title = "Files"
     if (found := one.files) is None:
@@ -199,15 +211,15 @@ def _files(one: IterationFacts) -> Markup:
         )
     if not one.patched:
         return _part(title, tag("p", "No file changed.", class_="empty"))
-    left = PATCH_LINES_MAX
+    left = lines_max
     shown: list[Markup] = []
     for file in one.patched[:FILES_MAX]:
         shown.append(_file(file, left, is_open=len(shown) < 6))
         left = max(left - len(file.lines), 0)
     total = sum(len(x.lines) for x in one.patched)
     notes = [counted(len(one.patched), "file")]
-    if total > PATCH_LINES_MAX:
-        notes.append(f"{PATCH_LINES_MAX} of {total:,} lines of the patch")
+    if total > lines_max:
+        notes.append(f"{lines_max} of {total:,} lines of the patch")
     if found.others:
         notes.append(f"some may belong to iteration {', '.join(found.others)}")
     line = f"sprintlog iteration diff {one.number} --patch{one.facts.named}"
@@ -250,12 +262,12 @@ def _patch(found: Sequence[str]) -> Markup:
     made = [
         tag(kind, said) if kind else said
         for kind, several in parts
-        for said in [lines("\n".join(several), OUTPUT_CHARS_MAX)]
+        for said in [lines("\n".join(several), PATCH_CHARS_MAX)]
     ]
     return Markup("\n".join(made))
 
 
-def _measurement(one: IterationFacts) -> Markup:
+def _measurement(one: IterationFacts, chars_max: int) -> Markup:
     """Return the commands of its measurement with their output."""
     runs = one.measured.runs if one.measured else ()
     parts = []
@@ -266,7 +278,7 @@ def _measurement(one: IterationFacts) -> Markup:
         status = tag("span", f"{how}{ms}", class_=f"chip {tone}")
         parts.append(tag("p", typed(run.command), " ", status))
         said = run.output or "(no output)"
-        parts.append(_text(said, OUTPUT_CHARS_MAX, "output of the measurement"))
+        parts.append(_text(said, chars_max, "output of the measurement"))
     if not parts:
         return NOTHING
     return _part("Measurement", *parts)

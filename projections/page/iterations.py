@@ -72,7 +72,8 @@ def columns(facts: SprintFacts) -> list[TableColumn]:
         ]
     if facts.sprint.knowledge.elsewhere:
         found.append(TableColumn("work tree", lambda x: x.work_tree or UNKNOWN))
-    found += [TableColumn(name, partial(_param, name)) for name in _names(rows, "params")]
+    names = [name for name in _names(rows, "params") if name != "prompt_sha256"]
+    found += [TableColumn(name, partial(_param, name)) for name in names]
     return found
 
 
@@ -147,7 +148,7 @@ def _figure(name: str, one: JudgedIteration) -> object:
 
 
 def _param(name: str, one: JudgedIteration) -> object:
-    return _short(_of(one, "params", name))
+    return _of(one, "params", name)
 
 
 def _milliseconds(one: JudgedIteration) -> int | None:
@@ -158,13 +159,6 @@ def _milliseconds(one: JudgedIteration) -> int | None:
 
 def _is_figure(said: str) -> bool:
     return said[:1] in "$-0123456789" and said != "-"
-
-
-def _short(value: object) -> object:
-    if value is None:
-        return UNKNOWN
-    said = str(value)
-    return said[:12] if len(said) == 64 and said.isalnum() else value
 
 
 def _alerts(one: JudgedIteration) -> object:

@@ -4,6 +4,8 @@ ITERATIONS = 200
 """Iterations in the table, the chart and the timeline, and views of iterations."""
 VIEWS_BYTES = 2_500_000
 """The maximum total size of the views of iterations in a file."""
+WHOLE_VIEWS = 40
+"""If there are more iterations, the texts of their views in a file are shorter."""
 BARS, SIGNS = 300, 300
 """Bars of phases in the timeline; gate checks, retries and similar events."""
 NODES, PROMPT_CHARS = 400, 140

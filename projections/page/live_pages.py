@@ -17,10 +17,12 @@ from . import live_markup
 from .head import chip
 from .iteration import iteration
 from .live_markup import bar, document, entered, head, link, served
-from .markup import NOTHING, Markup, heading, row, section, table, tag, text
-from .numbers import time
+from .markup import NOTHING, Markup, heading, row, said, section, table, tag, text
+from .numbers import dollars_of, time, tokens, took
 
 Clock = Callable[[], float]
+NEXT = "; next: "
+"""Precedes the next command in the sentence of an outcome."""
 
 FRESH_SECONDS = 5.0
 """The time for which a page is cached if nothing is recorded."""
@@ -44,8 +46,8 @@ def overview(workspace: Workspace) -> str:
         )
         sections.append(section(f"tree-{number}", title, listed))
     if not trees:
-        said = tag("p", "There is no sprint in this log yet.")
-        sections.append(section("tree-0", "Sprints", said))
+        nothing = tag("p", "There is no sprint in this log yet.")
+        sections.append(section("tree-0", "Sprints", nothing))
     where = f"{workspace.location.root}, {counted(position, 'event')}"
     return document(
         "All sprints",
@@ -55,7 +57,10 @@ def overview(workspace: Workspace) -> str:
     )
 
 
-HEAD = ("sprint", "status", "activity or need", "iteration", "last activity", "file")
+HEAD = (
+    *("sprint", "status", "result", "iterations", "tokens", "cost", "at work"),
+    *("last activity", "next"),
+)
 
 
 def _sprints(workspace: Workspace) -> Iterator[tuple[str, list[Markup]]]:
@@ -66,33 +71,21 @@ def _sprints(workspace: Workspace) -> Iterator[tuple[str, list[Markup]]]:
         for status in [workspace.status_of(name, version)]
     ]
     for _, name in sorted(standing)[:SPRINTS_MAX]:
-        sprint = workspace.sprint(name)
-        place = sprint.plan.place
+        place = workspace.sprint(name).plan.place
         found = answer(workspace, "status", {"sprint": name})
-        last = found.last_activity
+        spent, stats = found.spent, found.stats if isinstance(found.stats, dict) else {}
+        result, _, _ = found.outcome.sentence.partition(NEXT)
+        at = f" at {found.pointer}" if found.pointer else ""
+        figures = (stats.get("current-iteration"), tokens(spent), dollars_of(spent))
         cells = [
             tag("td", link(name, "/sprint", id=name)),
             tag("td", chip(str(found.status))),
-            tag("td", text(_doing(found))),
-            tag("td", text(_iteration(found)), class_="num"),
-            tag("td", text(last) if not isinstance(last, str) else time(last)),
-            tag("td", text(None if place is None else place.path)),
+            tag("td", said(result), tag("small", at), class_="t"),
+            *(tag("td", text(x), class_="num") for x in (*figures, took(spent))),
+            tag("td", time(found.last_activity)),
+            tag("td", said(found.outcome.next or "")),
         ]
         yield ("" if place is None else place.worktree), cells
-
-
-def _doing(found: Any) -> str | None:
-    """Return a sprint's current activity, or the reason why it stopped."""
-    if found.stopped is not None:
-        said = found.stopped.why or found.stopped.do
-        return f"{found.stopped.because}: {said}" if found.stopped.because else said
-    if found.status == "completed":
-        return "done"
-    return f"at {found.pointer}" if found.pointer else None
-
-
-def _iteration(found: Any) -> object:
-    return found.stats.get("current-iteration") if isinstance(found.stats, dict) else None
 
 
 class LivePages:

@@ -10,7 +10,7 @@ from .layout import WHOLE, Dot, Plot, height, percent, plot, step_place
 from .markup import NOTHING, Markup, drawing, joined, section, tag, text, without
 from .numbers import cost, dollars_of, iteration_link, known, score
 
-HEIGHT, PAD_TOP, PAD_BOTTOM, TESTS, COST = 190, 18, 24, 44, 24
+HEIGHT, PAD_TOP, PAD_BOTTOM, TESTS, COST = 176, 18, 22, 42, 22
 """In pixels: the height of the scores, the padding above and below the lines, and the
 heights of the tests and of the cost."""
 LEFT = 26
@@ -117,7 +117,7 @@ def _cost(one: Scored, at: int, count: int, most: float) -> Iterator[Markup]:
     """Yield a bar for an iteration's cost, which hangs below its tests."""
     if one.cost and most:
         begin = HEIGHT + (TESTS if one.tests else 0) + 2
-        yield from _bar("tests cost", at, count, (begin, begin + one.cost * 20 / most))
+        yield from _bar("tests cost", at, count, (begin, begin + one.cost * 18 / most))
 
 
 def _bar(kind: str, at: int, count: int, ends: tuple[float, float]) -> Iterator[Markup]:

@@ -277,3 +277,34 @@ def test_a_log_of_one_event(look: Open, seen: _Seen, tmp_path: Path) -> None:
     page.keyboard.press("j")
     assert seen.errors == []
     assert page.locator("#events tbody tr").count() == 1
+
+
+QUESTIONS = {
+    "what was reached": ((), "71 of 79 tests pass in iteration 9; use iteration 8"),
+    "where did quality fall": ((), "Coverage dropped 83.5%"),
+    "why did it fall there": (
+        ("#head a[href='#i9']",),
+        "Previously passing tests now failing",
+    ),
+    "what did it cost": ((), "$7.91"),
+    "what changed in iteration 4": (
+        ("#quality a[href='#i4'] .hit",),
+        "Test count decreased",
+    ),
+    "how do I get the best back": ((), "sprintlog rollback iter:8"),
+}
+"""The questions of a morning: the clicks from the overview, and words of the answer."""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_of_the_morning_takes_one_click_at_most(
+    look: Open, night_page: Path, question: str, width: int
+) -> None:
+    """Each is answered by visible text, on a screen and on a phone."""
+    page = look(night_page, viewport={"width": width, "height": 800})
+    clicks, answer = QUESTIONS[question]
+    for place in clicks:
+        page.locator(place).first.click()
+        page.locator("#view article").wait_for()
+    assert answer in page.locator("main:visible").inner_text()

@@ -105,9 +105,20 @@
       known.delete(id);
     }
     window.sprintlogPage?.update();
+    localTimes();
     position = Math.max(position, Number(fresh.body.dataset.position || 0));
     body.dataset.position = String(position);
     document.title = fresh.title;
+  }
+
+  // A sprint's page has its own script for this.
+  function localTimes() {
+    if (window.sprintlogPage !== undefined) return;
+    for (const shown of document.querySelectorAll("time[datetime]")) {
+      const at = new Date(shown.dateTime);
+      shown.title = `${shown.dateTime.slice(0, 19).replace("T", " ")} UTC`;
+      shown.textContent = at.toLocaleString("sv");
+    }
   }
 
   // --- When ----------------------------------------------------------------------------
@@ -177,5 +188,6 @@
     }
   });
   setInterval(() => { if (!document.hidden && source !== null) refresh(); }, CLOCK_MS);
+  document.addEventListener("DOMContentLoaded", localTimes);
   listen();
 })();

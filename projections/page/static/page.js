@@ -294,13 +294,11 @@
   // --- Times, copies, notices ----------------------------------------------------------
 
   function localTimes(root) {
-    const two = (value) => String(value).padStart(2, "0");
     for (const shown of all("time[datetime]", root)) {
       const at = new Date(shown.dateTime);
       if (Number.isNaN(at.getTime())) continue;
-      const day = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join("-");
       shown.title = `${shown.dateTime.slice(0, 19).replace("T", " ")} UTC`;
-      shown.textContent = `${day} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":")}`;
+      shown.textContent = at.toLocaleString("sv"); // the form of ISO 8601
     }
     all(".utc", root).forEach((word) => word.remove());
   }
