@@ -71,7 +71,7 @@ def settle_turn(
             keep_copy(workspace, stream)
         if settled is None or not settled.is_new:
             return b""
-        _measure(workspace, settled, rules)
+        _measure(workspace, settled, None if settled.is_late else rules)
         workspace.refresh(settled.sprint)
         return _answer(workspace, settled, stream.partition("/")[2].partition("-")[0])
 

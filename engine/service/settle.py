@@ -75,6 +75,8 @@ class Settled(NamedTuple):
     number: int
     is_new: bool
     """Whether its end was recorded now."""
+    is_late: bool = False
+    """Whether the files may have changed since it ended, so they were not saved."""
 
 
 class TurnStart(msgspec.Struct, frozen=True):
@@ -230,7 +232,7 @@ class _Recorded:
             )
             return Settled(sprint_id, number, is_new=False)
         self._end(sprint_id, number, start, end)
-        return Settled(sprint_id, number, is_new=True)
+        return Settled(sprint_id, number, is_new=True, is_late=self._is_late)
 
     def _sprint(self) -> str:
         """Return the tree's unfinished sprint; create a sprint if there is none."""

@@ -97,7 +97,7 @@ QUESTIONS = (
     ("rollback", "best", "--files", "--dry-run"),
 )
 AFTERWARDS = (("rollback", "best", "--files", "--yes"), *QUESTIONS[:3], ("undo", "--yes"))
-SECTIONS = ("plan", "quality", "iterations", "compare", "decisions", "queue", "learnings")
+SECTIONS = ("plan", "quality", "iterations", "decisions", "queue", "learnings")
 """The sections of the page without times, sessions and events."""
 VARYING = (
     (r"20\d\d-\d\d-\d\d.\d\d:\d\d:\d\d(\.\d+)?Z?|\b\d\d:\d\d:\d\d", "TIME"),
