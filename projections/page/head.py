@@ -93,7 +93,7 @@ def _story(facts: SprintFacts, standing: list[tuple[str, str]]) -> Iterator[Mark
     yield from ways(facts, facts.advised_target, hints)
     for nth, why in facts.tampered[-1:]:
         view = iteration_link(nth, f"iteration {nth}")
-        yield _told("measure changed", view, ": ", text(why), kind="told tampered")
+        yield _told("measure changed", view, ": ", text(why), kind="tampered")
     yield from _best(facts)
 
 

@@ -132,33 +132,31 @@ class LivePages:
         # Part of the page depends on the clock: whether a run is active, and since when.
         if kept and kept.position == position and now - kept.made < FRESH_SECONDS:
             return kept.text
-        past = kept.past if kept else SprintPast()
-        text = self._made(workspace, name, position, past)
-        self._kept[name] = _KeptPage(position, now, text, past)
+        past, acts = kept.past if kept else SprintPast(), NOTHING
+        facts = SprintFacts(workspace, name, past=past)
+        if self._form_token is not None:
+            acts = live_markup.forms(facts, self._actions, self._form_token)
+        # The streams whose events change the page.
+        streams = (facts.stream, "journal", "session")
+        parts = served(acts, sprint_id=name, position=position, streams=streams)
+        text = page.document(facts, parts)
+        self._kept[name] = _KeptPage(position, now, text, past, IterationDetails(facts))
         self._kept.move_to_end(name)
         while len(self._kept) > PAGES_MAX:
             self._kept.popitem(last=False)
         return text
 
-    @staticmethod
-    def iteration(workspace: Workspace, sprint_id: str | None, number: int) -> str:
+    def iteration(self, workspace: Workspace, sprint_id: str | None, number: int) -> str:
         """Return the view of an iteration; raise `NotFoundError` if there is none."""
-        details = IterationDetails(SprintFacts(workspace, workspace.choose(sprint_id)))
+        name = workspace.choose(sprint_id)
+        kept = self._kept.get(name)
+        details = kept and kept.details
+        is_current = kept and kept.position == workspace.log.head().position
+        if not is_current or not details or details.facts.workspace is not workspace:
+            details = IterationDetails(SprintFacts(workspace, name))
         if (one := details.of(number)) is None:
             raise NotFoundError(f"there is no iteration {number}")
         return iteration(one)
-
-    def _made(
-        self, workspace: Workspace, name: str, position: int, past: SprintPast
-    ) -> str:
-        facts, acts = SprintFacts(workspace, name, past=past), NOTHING
-        if self._form_token is not None:
-            acts = live_markup.forms(facts, self._actions, self._form_token)
-        # The streams whose events change the page.
-        streams = (facts.stream, "journal", "session")
-        return page.document(
-            facts, served(acts, sprint_id=name, position=position, streams=streams)
-        )
 
 
 class _KeptPage(NamedTuple):
@@ -170,3 +168,5 @@ class _KeptPage(NamedTuple):
     text: str
     past: SprintPast
     """The events read so far; the next page reads only new events."""
+    details: IterationDetails
+    """The iterations as of that position, for their views."""

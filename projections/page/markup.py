@@ -118,7 +118,7 @@ def drawing(
 
 
 def typed(line: str) -> Markup:
-    """Return a command on a line of its own, which the page's script lets users copy."""
+    """Return a command that the page's script lets users copy."""
     return tag("code", text(line), class_="command copy")
 
 

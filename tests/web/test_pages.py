@@ -24,6 +24,7 @@ from sprintlog.projections.facts.sprint_facts import SprintFacts
 from sprintlog.projections.page import document as whole
 from sprintlog.projections.page import live_pages as pages
 from sprintlog.projections.page.document import sources
+from sprintlog.projections.page.live_pages import LivePages
 from sprintlog.projections.views.events import event_line
 from sprintlog.projections.workspace import Workspace
 
@@ -103,6 +104,22 @@ def test_markup_in_the_view_of_an_iteration_is_text(hostile: TestClient) -> None
     for number, status in (("7", 404), ("x", 400), ("", 400)):
         asked = hostile.get(path, params={"id": NAME, "n": number})
         assert asked.status_code == status
+
+
+def test_views_are_those_of_the_newest_version(log: Path) -> None:
+    """A view is made again after an event, also without a page of its sprint."""
+    made = LivePages({})
+    with Workspace.open(log) as workspace:
+        workspace.handle(StartIteration(), sprint_id="auth")
+        made.page(workspace, "auth")
+        before = made.iteration(workspace, "auth", 1)
+        assert made.iteration(workspace, "auth", 1) == before
+        ran = AgentRan("", "failed", 1, output="never seen before", iteration=1)
+        workspace.handle(EndRun(ran, Verdict("failed", error="no")), sprint_id="auth")
+        assert "never seen before" in made.iteration(workspace, "auth", 1)
+        assert made.iteration(workspace, "auth", 1) == LivePages({}).iteration(
+            workspace, "auth", 1
+        )
 
 
 def test_markup_in_addresses_is_text(hostile: TestClient) -> None:
