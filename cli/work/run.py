@@ -230,6 +230,8 @@ def _drive(
             workspace.log.leases.hold(stream, holder=holder, host=host()),
         ):
             check_cost_is_known(workspace.sprint(chosen), means)
+            if option := missing_json(means.command):
+                output.hint(f"add `{option}` to the agent's command to record its figures")
             means = with_rules(workspace, chosen, judged, means)
             sprint = workspace.sprint(chosen)
             for line in raising_lines(sprint, means.budgets, workspace.now()):
@@ -292,8 +294,6 @@ def _agent_meant(typed: tuple[str, ...]) -> tuple[str, ...]:
             f"`agent.command` in {settings.NAME}"
         )
     _check_exists(agent[0], "give what hands a prompt to your agent, after `--`")
-    if option := missing_json(agent):
-        output.hint(f"add `{option}` to the agent's command to record tokens and cost")
     return agent
 
 
