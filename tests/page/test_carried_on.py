@@ -136,7 +136,7 @@ def test_a_long_night_keeps_its_memory(tmp_path: Path) -> None:
             past.follow(workspace, sprint)
             held.append(size_of(past))
             append(workspace, [*busy(1_000)][-1_000:], BEGIN_MS + 10_000_000 + number)
-    assert held[0] > 100_000
+    assert held[0] > 20_000
     assert held[2] - held[0] <= GROWS_BYTES_MAX * 2_000, held
 
 

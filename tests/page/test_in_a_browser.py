@@ -131,6 +131,15 @@ def test_filter_and_densities(look: Open, night_page: Path) -> None:
     assert '"phase":"receipt"' in page.locator("#events tbody").inner_text()
 
 
+def test_iterations_are_found_by_their_texts(look: Open, night_page: Path) -> None:
+    """The filter also searches the prompts, answers and files of the views."""
+    page = look(night_page, link="#iterations")
+    page.keyboard.press("/")
+    page.keyboard.type("write the rules of coupons")
+    rows = page.locator("#iterations tbody tr:visible")
+    assert [row.get_attribute("data-n") for row in rows.all()] == ["4", "5"]
+
+
 def test_sorting_keeps_the_unknown_last(look: Open, night_page: Path) -> None:
     """Columns sort as numbers in both directions, with unknown values at the end."""
     page = look(night_page, link="#iterations")

@@ -38,7 +38,9 @@
     let shown = 0;
     const rows = all("tbody tr", table);
     for (const row of rows) {
-      const said = row.textContent.toLowerCase();
+      // An iteration is also found by the texts of its view, if the page contains them.
+      const view_ = words.length && row.dataset.n && document.getElementById(`i${row.dataset.n}`);
+      const said = `${row.textContent} ${view_ ? view_.content.textContent : ""}`.toLowerCase();
       row.hidden = !words.every((word) => said.includes(word));
       shown += row.hidden ? 0 : 1;
     }
@@ -49,7 +51,7 @@
   function addFilter(section, table) {
     const input = make("input", {
       type: "search", value: kept.filters[section.id] || "", "aria-label": `filter ${section.id}`,
-      placeholder: "filter", oninput: () => {
+      placeholder: section.id === "iterations" ? "prompts, answers, files …" : "filter", oninput: () => {
         kept.filters[section.id] = input.value;
         filter(section, table);
       },
