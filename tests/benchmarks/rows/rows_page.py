@@ -1,20 +1,29 @@
 """Rows about the page of a sprint: its cost in addition to fold and blame of the log."""
 
+import time
 from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
+from sprintlog.commands import CreateSprint, EndRun, StartIteration, StartSprint, Verdict
 from sprintlog.engine.judging.events import IterationMeasured, Metrics, Usage
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.work_tree.snapshot import take_and_record
 from sprintlog.engine.sprint.events import AgentRan, IterationEnded, IterationStarted
 from sprintlog.projections.history.blame_lines import blame_lines
 from sprintlog.projections.page.document import page
 from sprintlog.projections.workspace import Workspace
+from tests.page.browsers import QUIET, found
 
 from ..logs import Bench, append_all, make_sprint
-from ..measure import OURS, Figure, duration, side_by_side
+from ..measure import OURS, Figure, Skip, duration, side_by_side
 from ..samples import PHASES, SPRINT, loop, new_events
 
 ITERATIONS = 200
+OPENED, PATCHED = 100, 110
+"""The iterations of a page that is opened, and the lines that each one replaces."""
 
 
 def page_of_200(bench: Bench) -> Figure:
@@ -31,6 +40,48 @@ def page_of_200(bench: Bench) -> Figure:
         size = len(page(ours, SPRINT).encode())
     found = duration(sides, f"{OURS}fold and blame of the same log")
     return found._replace(note=f"{size:,} bytes")
+
+
+def opened(bench: Bench) -> Figure:
+    """Measure how long a browser takes to open the file of 100 iterations with patches."""
+    if (program := found()) is None or find_spec("playwright") is None:
+        raise Skip("no browser is installed, or no driver for it")
+    folder = bench.new_folder("opened")
+    file, blank = folder / "page.html", folder / "blank.html"
+    with Workspace.init(folder, here=True) as workspace:
+        workspace.handle(CreateSprint({"mode": "ralph", "goal": "Win"}), sprint_id=SPRINT)
+        workspace.handle(StartSprint(), sprint_id=SPRINT)
+        take_and_record(workspace, SPRINT, envelope={})
+        for number in range(1, OPENED + 1):
+            lines = (f"value_{n} = {n * number} * 1_000_000\n" for n in range(PATCHED))
+            (folder / f"part_{number % 9}.py").write_text("".join(lines))
+            ran = AgentRan("", "completed", 0, output="did it\n" * 20, iteration=number)
+            ended = EndRun(ran, Verdict("completed", f"part {number}"))
+            for command in (StartIteration(), ended):
+                workspace.handle(command, sprint_id=SPRINT)
+            take_and_record(workspace, SPRINT, envelope={})
+        said = page(workspace, SPRINT)
+    file.write_text(said, encoding="utf-8")
+    blank.write_text("<title>blank</title>")
+    with import_module("playwright.sync_api").sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=[*QUIET])
+        shown = browser.new_page()
+        ours, theirs = (
+            min(_opened(shown, f"{x.as_uri()}{link}") for _ in range(5))
+            for x, link in ((file, f"#i{OPENED}"), (blank, ""))
+        )
+        browser.close()
+    note = f"{len(said.encode()):,} bytes, {said.count('<template')} views"
+    return Figure(ours, theirs, "s", "an empty page", ours, note)
+
+
+def _opened(shown: Any, address: str) -> float:
+    shown.goto("about:blank")
+    began = time.perf_counter()
+    shown.goto(address)
+    if "#" in address:
+        shown.wait_for_selector("#view article")
+    return time.perf_counter() - began
 
 
 def _measured() -> Iterator[Event]:
