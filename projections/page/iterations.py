@@ -148,7 +148,7 @@ def _figure(name: str, one: JudgedIteration) -> object:
 
 
 def _param(name: str, one: JudgedIteration) -> object:
-    return _of(one, "params", name)
+    return _of(one, "params", name) or UNKNOWN
 
 
 def _milliseconds(one: JudgedIteration) -> int | None:

@@ -5,8 +5,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
-from sprintlog.engine.sprint.phases.lifecycle import AddNote
+from sprintlog.commands import (
+    AddNote,
+    CompletePhase,
+    EndRun,
+    StartIteration,
+    StartPhase,
+    Verdict,
+)
+from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.projections.workspace import Workspace
 
 from ..page.browsers import LOOKS, NewContext, violations
@@ -102,6 +109,20 @@ def test_what_a_person_does_meanwhile_stays(page: "Page", log: Path) -> None:
         rows = page.locator("#events tbody tr:visible").all_inner_texts()
         assert rows
         assert all("sprint" in row for row in rows)
+    assert failed == []
+
+
+def test_the_view_of_an_iteration_follows_too(page: "Page", log: Path) -> None:
+    """It is fetched, shows new events by itself, and keeps the opened parts."""
+    record(log, StartIteration())
+    with listening(log) as port:
+        failed = enter(page, port)
+        page.evaluate("location.hash = 'i1'")
+        page.wait_for_selector("#view article[data-i='1']")
+        ran = AgentRan("", "failed", 1, output="never seen before", iteration=1)
+        record(log, EndRun(ran, Verdict("failed", error="no")))
+        page.wait_for_selector("#view pre >> text=never seen before")
+        assert not page.is_visible("#head")
     assert failed == []
 
 
