@@ -13,11 +13,11 @@ MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 TEST_FOLDER_FILES_MAX = 25
 STRUCTURE = {
-    "modules": 544,
+    "modules": 553,
     "folders": 62,
-    "lines of code": 73_865,
-    "lines of imports in 1,000": 92,
-    "imports in functions": 273,
+    "lines of code": 75_300,
+    "lines of imports in 1,000": 93,
+    "imports in functions": 285,
 }
 """The structure of the packages; a change may lower these numbers, and then stores them."""
 

@@ -92,7 +92,7 @@ def _milliseconds(of: v.Data) -> int | None:
     return None if seconds is None else round(seconds * 1000)
 
 
-class Transcript:
+class TranscriptSteps:
     """Reads the lines of a transcript, which name neither the session nor the calls.
 
     Each result of a tool is a separate step, in the order of the calls.

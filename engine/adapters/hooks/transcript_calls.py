@@ -146,7 +146,7 @@ class TranscriptCalls:
 
     def take(self, lines: Iterable[bytes]) -> None:
         """Process the lines of a file; ignore truncated and unknown lines."""
-        read = _LINES.get(self._agent) or antigravity.Transcript()
+        read = _LINES.get(self._agent) or antigravity.TranscriptSteps()
         # Antigravity's lines name no session.
         self._is_own, fork = self._agent not in _LINES, Fork()
         for line in lines:

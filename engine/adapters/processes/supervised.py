@@ -123,6 +123,9 @@ def _is_elsewhere(pid: int) -> bool:
         return False
 
 
+_LIMITS = {"linger": LINGER_SECONDS, "grace": GRACE_SECONDS}
+
+
 class RunOptions(TypedDict, total=False):
     """The options of `run_kept` that its callers pass on."""
 
@@ -171,7 +174,6 @@ def run_kept(
             reading, ends[1] = _pipe(opened)
             feeds[reading] = errors
         told = None if given is None else opened.enter_context(_file_with(given))
-        passed = [*held] if told is None else [*held, told]
         order = {
             "format": FORMAT,
             "arguments": list(arguments),
@@ -182,19 +184,14 @@ def run_kept(
             "errors": ends[1].fileno(),
             "held": list(held),
             "seconds": timeout_seconds,
-            "linger": LINGER_SECONDS,
-            "grace": GRACE_SECONDS,
             "stopping": stopping_seconds,
+            **_LIMITS,
         }
         ours, theirs = (opened.enter_context(end) for end in socket.socketpair())
         orphans = opened.enter_context(Orphans())
-        supervisor = orphans.start(
-            _SUPERVISOR,
-            stdin=theirs,
-            stdout=theirs,
-            pass_fds={*passed, *(end.fileno() for end in ends)},
-            start_new_session=True,
-        )
+        passed = {*held, *filter(None, [told]), *(end.fileno() for end in ends)}
+        pipes: dict[str, Any] = {"stdin": theirs, "stdout": theirs, "pass_fds": passed}
+        supervisor = orphans.start(_SUPERVISOR, **pipes, start_new_session=True)
         try:
             # If the supervisor has ended already, the missing answer reveals that.
             with suppress(ConnectionError):
