@@ -133,11 +133,13 @@ class Server:
     async def iteration(self, request: Request) -> Response:
         """Return the view of an iteration, for the page of its sprint."""
         given = _parameters(request, "id", "n")
-        number = _number(given.get("n", ""), field="n")
-        read = self.pages.iteration
-        return HTMLResponse(
-            await self.reader.ask(lambda w: read(w, given.get("id"), number))
-        )
+        n, read = _number(given.get("n", ""), field="n"), self.pages.iteration
+        return HTMLResponse(await self.reader.ask(lambda w: read(w, given.get("id"), n)))
+
+    async def compare(self, request: Request) -> Response:
+        """Return the page that compares two sprints."""
+        given, read = _parameters(request, "id", "with"), self.pages.comparison
+        return HTMLResponse(await self.reader.ask(lambda w: read(w, given)))
 
     async def api(self, request: Request) -> Response:
         """Return a command's `--json` answer."""
@@ -272,6 +274,7 @@ def routes_of(server: Server) -> list[Route]:
         Route("/", server.overview),
         Route("/sprint", server.sprint),
         Route("/iteration", server.iteration),
+        Route("/compare", server.compare),
         Route("/events", server.events),
         Route("/metrics", server.metrics),
         Route("/healthz", server.health),

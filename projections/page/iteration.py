@@ -56,14 +56,14 @@ def iteration(one: IterationFacts, sizes: ViewSizes = WHOLE_VIEW) -> Markup:
         tag("p", text(remarks(one.facts, bare)), class_="why"),
         *_reasons(one),
     )
-    left = [_tests(one), _prompt(one, sizes.prompt), _answer(one, sizes.answer)]
+    left = [_tests(one), prompt(one, sizes.prompt), _answer(one, sizes.answer)]
     right = [_figures(one), _ways(one), _decisions(one)]
     below = [_files(one, sizes.patch), _measurement(one, sizes.output), _steps(one)]
     sides = tag("div", tag("div", *left), tag("div", *right), class_="sides")
     return tag("article", top, sides, *below, data_i=one.number)
 
 
-def _part(title: str, *inside: object, note: object = "") -> Markup:
+def _part(title: object, *inside: object, note: object = "") -> Markup:
     small = tag("small", " ", note) if note else NOTHING
     return tag("section", tag("h2", title, small), *inside)
 
@@ -92,7 +92,7 @@ def _figures(one: IterationFacts) -> Markup:
     """Return each figure with its change since the previous iteration and the baseline."""
     row_, before, base = one.row, one.previous, one.facts.baseline
     then = before.row if before else None
-    changes = [_change(row_.score, x.score if x else None) for x in (then, base)]
+    changes = [change(row_.score, x.score if x else None) for x in (then, base)]
     rows = [_figure("score", score(row_.score), *changes)]
     since, first = row_.from_previous or {}, row_.from_baseline or {}
     for name, value in (row_.figures or {}).items():
@@ -100,7 +100,7 @@ def _figures(one: IterationFacts) -> Markup:
         rows.append(_figure(name.replace("_", " "), number(value), *cells))
     spent, earlier = row_.spent or None, (then.spent or None) if then else None
     for name, say, amount in (("tokens", tokens, tokens_of), ("cost", dollars_of, cost)):
-        by = _change(amount(spent), amount(earlier)) if spent and earlier else ""
+        by = change(amount(spent), amount(earlier)) if spent and earlier else ""
         rows.append(_figure(name, say(spent).replace(">=", "at least "), by))
     rows.append(_figure("time", took(spent)))
     rows += [
@@ -124,8 +124,11 @@ def _figure(name: str, *cells: str) -> Markup:
     return row([tag("th", name, scope="row"), tag("td", told, class_="num"), *more])
 
 
-def _change(now: float | None, then: float | None) -> str:
-    return "" if now is None or then is None else _signed(now - then)
+def change(now: object, then: object) -> str:
+    """Return the signed difference, or "" if a value is unknown or no number."""
+    if isinstance(now, int | float) and isinstance(then, int | float):
+        return _signed(now - then)
+    return ""
 
 
 def _signed(value: object) -> str:
@@ -135,10 +138,11 @@ def _signed(value: object) -> str:
     return "=" if said == "0" else f"{'+' if value > 0 else '-'}{said}"
 
 
-def _prompt(one: IterationFacts, chars_max: int) -> Markup:
+def prompt(one: IterationFacts, size: int, name: object = "Prompt", of: str = "") -> Markup:
+    """Return the prompt of an iteration, with its origin."""
     if (said := one.prompt) is None:
-        return _part("Prompt", tag("p", "The prompt was not recorded.", class_="empty"))
-    return _part("Prompt", _text(said.text, chars_max, "prompt"), note=said.origin)
+        return _part(name, tag("p", "The prompt was not recorded.", class_="empty"))
+    return _part(name, _text(said.text, size, f"prompt{of}"), note=said.origin)
 
 
 def _answer(one: IterationFacts, chars_max: int) -> Markup:

@@ -1,24 +1,26 @@
-"""The live pages: an overview of the log, and the page of a sprint."""
+"""The live pages: an overview, the page of a sprint, and a comparison of two sprints."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from html import escape
 from importlib.resources import files
 from time import monotonic
 from typing import Any, NamedTuple
 
 from sprintlog.errors import NotFoundError
 from sprintlog.facts import IterationDetails, SprintFacts, SprintPast
-from sprintlog.formatting import counted
+from sprintlog.formatting import UNKNOWN, counted
 from sprintlog.questions import answer
+from sprintlog.usage import lower_bounds, tokens_of
 from sprintlog.workspaces import Workspace
 
 from . import document as page
-from . import live_markup
+from . import live_markup, numbers
 from .head import chip
-from .iteration import iteration
-from .live_markup import bar, document, entered, head, link, served
-from .markup import NOTHING, Markup, heading, row, said, section, table, tag, text
-from .numbers import dollars_of, time, tokens, took
+from .iteration import WHOLE_VIEW, change, iteration, prompt
+from .live_markup import address, bar, document, entered, head, link, served
+from .markup import NOTHING, Markup, joined, row, said, section, table, tag, text
+from .numbers import cost, dollars_of, time, tokens, took
 
 Clock = Callable[[], float]
 NEXT = "; next: "
@@ -40,25 +42,24 @@ def overview(workspace: Workspace) -> str:
     sections: list[Markup] = []
     for number, (tree, found) in enumerate(trees.items()):
         title = f"Work tree {tree}" if tree else "Main work tree"
-        named = [heading(name) for name in HEAD]
-        listed = table(
-            named, [row(cells) for cells in found], label=f"table of {title}", class_="wide"
-        )
+        listed = table(HEAD, [*map(row, found)], label=f"table of {title}", class_="wide")
         sections.append(section(f"tree-{number}", title, listed))
     if not trees:
         nothing = tag("p", "There is no sprint in this log yet.")
         sections.append(section("tree-0", "Sprints", nothing))
     where = f"{workspace.location.root}, {counted(position, 'event')}"
+    compare = tag("button", "compare two sprints", type="submit")
+    form = tag("form", compare, id="compare", action="/compare") if trees else NOTHING
     return document(
         "All sprints",
         bar(tag("strong", "all sprints"), is_live=True),
-        tag("main", head("All sprints", where), *sections),
+        tag("main", head("All sprints", where), form, *sections),
         position=position,
     )
 
 
 HEAD = (
-    *("sprint", "status", "result", "iterations", "tokens", "cost", "at work"),
+    *("compare", "sprint", "status", "result", "iterations", "tokens", "cost", "at work"),
     *("last activity", "next"),
 )
 
@@ -78,6 +79,7 @@ def _sprints(workspace: Workspace) -> Iterator[tuple[str, list[Markup]]]:
         at = f" at {found.pointer}" if found.pointer else ""
         figures = (stats.get("current-iteration"), tokens(spent), dollars_of(spent))
         cells = [
+            tag("td", _choice(name, "id", "first"), _choice(name, "with", "second")),
             tag("td", link(name, "/sprint", id=name)),
             tag("td", chip(str(found.status))),
             tag("td", said(result), tag("small", at), class_="t"),
@@ -86,6 +88,96 @@ def _sprints(workspace: Workspace) -> Iterator[tuple[str, list[Markup]]]:
             tag("td", said(found.outcome.next or "")),
         ]
         yield ("" if place is None else place.worktree), cells
+
+
+def _choice(name: str, key: str, nth: str) -> Markup:
+    """Return the radio button that makes a sprint the first or second of a comparison."""
+    given = {"name_": key, "value": Markup(escape(name)), "form": "compare"}
+    return tag("input", type="radio", required=True, aria_label=f"{nth}: {name}", **given)
+
+
+Side = dict[str, tuple[Markup, object]]
+"""What is known of a sprint by name, as displayed and, for numbers, as an amount."""
+ROWS_MAX, LINKS_MAX = 200, 8
+"""The maximum numbers of files in a comparison, and of iterations named for each."""
+
+
+def comparison(workspace: Workspace, given: Mapping[str, str]) -> str:
+    """Return the page of two sprints side by side, which are given as `id` and `with`."""
+    names = [workspace.choose(given.get(key, "")) for key in ("id", "with")]
+    pair = [SprintFacts(workspace, name) for name in names]
+    parts = (
+        section("figures", "Figures", _side_by_side("figure", names, *map(_told, pair))),
+        section("files", "Files changed", _side_by_side("file", names, *map(_files, pair))),
+        section("prompts", "Last prompts", tag("div", *map(_asked, pair), class_="pair")),
+    )
+    title = " and ".join(names)
+    nav = bar(link("all sprints", "/"), *(link(x, "/sprint", id=x) for x in names))
+    return document(title, nav, tag("main", head(title), *parts))
+
+
+def _side_by_side(what: str, names: list[str], one: Side, other: Side) -> Markup:
+    """Return a table of two sprints with the changes of amounts; common rows come first."""
+    found = sorted({**one, **other}, key=lambda x: not (x in one and x in other))
+    rows, missing = [], (Markup(UNKNOWN), None)
+    for name in found[:ROWS_MAX]:
+        (a, before), (b, after) = one.get(name, missing), other.get(name, missing)
+        cells = (tag("td", x) for x in (a, b, change(after, before)))
+        rows.append(row([tag("th", name, scope="row"), *cells]))
+    if more := len(found) - len(rows):
+        rows.append(row([tag("td", f"{more:,} more", colspan=4)]))
+    return table((what, *names, "change"), rows, label=f"each {what}", class_="facts")
+
+
+def _at(facts: SprintFacts, label: object, place: str) -> Markup:
+    """Return a link to a place in a sprint's page, such as the view of an iteration."""
+    return tag("a", label, href=f"{address('/sprint', {'id': facts.sprint.id})}#{place}")
+
+
+def _told(facts: SprintFacts) -> Side:
+    """Return a sprint's result and figures, and those of its best iteration."""
+    found = answer(facts.workspace, "status", {"sprint": facts.sprint.id})
+    spent, stopped, count = found.spent, found.stopped, len(facts.numbered)
+    # The difference of lower bounds is unknown.
+    is_exact = not lower_bounds(spent)
+    linked: list[tuple[str, str, str, object]] = [
+        ("iterations", str(count), "iterations", count),
+        ("tokens", tokens(spent), "head", tokens_of(spent) if is_exact else None),
+        ("cost", dollars_of(spent), "head", cost(spent) if is_exact else None),
+        ("agents at work", took(spent), "head", None),
+    ]
+    if (best := facts.iteration(facts.iterations.best_iteration)) is not None:
+        at = f"i{best.iteration}"
+        linked.append(("best iteration", str(best.iteration), at, None))
+        for name, x in {"score": best.score, **(best.figures or {})}.items():
+            linked.append((f"its {name.replace('_', ' ')}", numbers.number(x), at, x))
+    return {
+        "status": (chip(str(found.status)), None),
+        "goal": (said(facts.goal or UNKNOWN), None),
+        "result": (said(found.outcome.sentence.partition(NEXT)[0]), None),
+        "stopped": (said((stopped and (stopped.why or stopped.because)) or UNKNOWN), None),
+        **{name: (_at(facts, x, place), n) for name, x, place, n in linked},
+    }
+
+
+def _files(facts: SprintFacts) -> Side:
+    """Return the files changed by a sprint's iterations, with links to the newest ones."""
+    found: dict[str, list[Markup]] = {}
+    for nth, changed in sorted(facts.changed_files.items(), reverse=True):
+        for path in {x.path: x for x in changed if x.by not in ("outside", "rollback")}:
+            found.setdefault(path, []).append(_at(facts, f"{nth} ", f"i{nth}"))
+    count = len(found) if facts.keeps_files else "not saved"
+    shown = {path: (joined(*x[:LINKS_MAX]), None) for path, x in sorted(found.items())}
+    return {"all files, with their newest iterations": (text(count), count), **shown}
+
+
+def _asked(facts: SprintFacts) -> Markup:
+    """Return the prompt of a sprint's last iteration."""
+    rows, name = facts.numbered, facts.sprint.id
+    if not rows or (one := IterationDetails(facts).of(rows[-1].iteration)) is None:
+        return tag("section", tag("h2", name), tag("p", "There is no iteration yet."))
+    title = _at(facts, f"Iteration {one.number} of {name}", f"i{one.number}")
+    return prompt(one, WHOLE_VIEW.prompt, title, f" of {name}")
 
 
 class LivePages:
@@ -97,6 +189,7 @@ class LivePages:
     policy = staticmethod(page.sources)
     """Return the digests of the style and script of a sprint's page."""
     overview = staticmethod(overview)
+    comparison = staticmethod(comparison)
     refused = staticmethod(live_markup.refused)
     entered = staticmethod(entered)
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,10 +13,12 @@ from sprintlog.commands import (
     AddNote,
     CreateSprint,
     EndRun,
+    MeasureIteration,
     StartIteration,
     StartSprint,
     Verdict,
 )
+from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.sprint.events import AgentRan, Place
@@ -104,6 +107,41 @@ def test_markup_in_the_view_of_an_iteration_is_text(hostile: TestClient) -> None
     for number, status in (("7", 404), ("x", 400), ("", 400)):
         asked = hostile.get(path, params={"id": NAME, "n": number})
         assert asked.status_code == status
+
+
+def test_markup_in_a_comparison_is_text(hostile: TestClient) -> None:
+    """Ids and prompts of compared sprints are shown as text; both must exist."""
+    answer = hostile.get("/compare", params={"id": NAME, "with": NAME})
+    assert answer.status_code == 200
+    assert (acting(answer.text).found, acting(answer.text).scripts) == ([], 0)
+    assert "&lt;script&gt;alert(1)" in answer.text
+    assert "\u202e" not in answer.text
+    assert hostile.get("/compare", params={"id": NAME, "with": "x"}).status_code == 404
+    assert hostile.get("/compare", params={"id": NAME, "x": "y"}).status_code == 400
+    # The form of the overview sends the ids unchanged.
+    assert hostile.get("/").text.count(f'value="{escape(NAME)}"') == 2
+
+
+def test_two_sprints_are_side_by_side(log: Path) -> None:
+    """Figures have their difference, and link to the sprint or its best iteration."""
+    with Workspace.open(log) as workspace:
+        plan = {"phases": [{"id": "one", "prompt": "Do it"}]}
+        workspace.handle(CreateSprint(plan, Place("sub/PROGRESS.yaml")), sprint_id="new")
+        workspace.handle(StartSprint(), sprint_id="new")
+        for name, tests, cost in (("auth", 40, 0.5), ("new", 43, None)):
+            usage = None if cost is None else Usage(1_000, 200, cost_usd=cost)
+            ran = AgentRan("", "completed", 0, duration_ms=5, usage=usage, iteration=1)
+            found = MeasureIteration({"test_count": tests, "tests_passed": tests})
+            for command in (StartIteration(), EndRun(ran, Verdict("completed")), found):
+                workspace.handle(command, sprint_id=name)
+        page = LivePages.comparison(workspace, {"id": "auth", "with": "new"})
+    (tests_,) = re.findall("<tr><th[^>]*>its test count</th>(.*?)</tr>", page)
+    link = '<td><a href="/sprint?id={}#i1">{}</a></td>'
+    assert tests_ == f"{link.format('auth', 40)}{link.format('new', 43)}<td>+3</td>"
+    (cost_,) = re.findall("<tr><th[^>]*>cost</th>(.*?)</tr>", page)
+    # The difference of an unknown cost is unknown.
+    assert ("$0.50" in cost_, cost_[-9:]) == (True, "<td></td>")
+    assert page.count("not saved") == 2
 
 
 def test_views_are_those_of_the_newest_version(log: Path) -> None:
