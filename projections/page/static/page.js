@@ -146,6 +146,14 @@
 
   const numbers = () => all("#iterations tbody tr[data-n]").map((row) => Number(row.dataset.n)).sort((a, b) => a - b);
 
+  // Iterations older than those of the table are neighbours by number.
+  function near(number_, by) {
+    const there = numbers();
+    const at = there.indexOf(number_);
+    const next = (at < 0 ? undefined : there[at + by]) ?? number_ + by;
+    return next < 1 || next > there.at(-1) ? undefined : next;
+  }
+
   async function article(number_) {
     const held = document.getElementById(`i${number_}`);
     if (held) return one("article", held.content).cloneNode(true);
@@ -170,14 +178,13 @@
 
   function bar(number_) {
     const there = numbers();
-    const at = there.indexOf(number_);
     const other = make("select", { "aria-label": "compare with", onchange: () => {
       if (other.value) window.location.hash = `#i${other.value}..i${number_}`;
     } }, make("option", { value: "" }, "compare with …"),
     ...there.filter((n) => n !== number_).map((n) => make("option", { value: n }, `iteration ${n}`)));
-    const near = [[there[at - 1], (n) => `‹ ${n}`, "previous"], [there[at + 1], (n) => `${n} ›`, "next"]].map(([n, say, word]) =>
-      n === undefined || at < 0 ? make("span", { class: "quiet" }, say("").trim()) : link(say(n), `i${n}`, { title: `${word} iteration` }));
-    return make("div", { class: "tools" }, link("Overview", "head"), ...near, other,
+    const beside = [[near(number_, -1), (n) => `‹ ${n}`, "previous"], [near(number_, 1), (n) => `${n} ›`, "next"]].map(([n, say, word]) =>
+      n === undefined ? make("span", { class: "quiet" }, say("").trim()) : link(say(n), `i${n}`, { title: `${word} iteration` }));
+    return make("div", { class: "tools" }, link("Overview", "head"), ...beside, other,
       make("button", { type: "button", onclick: help, "aria-label": "keyboard help" }, "?"));
   }
 
@@ -271,7 +278,7 @@
 
   let opened = 0;
   async function route(moves = true) {
-    const hash = decodeURIComponent(window.location.hash.slice(1));
+    const hash = window.location.hash.slice(1);
     const [, first, second] = hash.match(/^i(\d{1,9})(?:\.\.i(\d{1,9}))?$/) || [];
     const turn = (opened += 1);
     if (first !== undefined) {
@@ -389,10 +396,9 @@
   }
 
   function move(by) {
-    const there = numbers();
     const [, open] = window.location.hash.match(/^#i(\d+)$/) || [];
     if (open !== undefined) {
-      const next = there[there.indexOf(Number(open)) + by];
+      const next = near(Number(open), by);
       if (next !== undefined) window.location.hash = `#i${next}`;
       return;
     }
