@@ -100,6 +100,7 @@ def test_the_overview_is_one_screen(look: Open, night_page: Path) -> None:
         box = page.locator(part).first.bounding_box()
         assert box is not None
         assert box["y"] + box["height"] <= 800, part
+    assert page.evaluate("document.documentElement.scrollHeight") <= 800
     for name in ("timeline", "iterations", "decisions", "events"):
         assert not page.locator(f"#{name}").is_visible()
         page.locator(f"nav a[href='#{name}']").click()

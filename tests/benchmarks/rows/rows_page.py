@@ -1,10 +1,12 @@
 """Rows about the page of a sprint: its cost in addition to fold and blame of the log."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from sprintlog.commands import CreateSprint, EndRun, StartIteration, StartSprint, Verdict
@@ -24,6 +26,8 @@ from ..samples import PHASES, SPRINT, loop, new_events
 ITERATIONS = 200
 OPENED, PATCHED = 100, 110
 """The iterations of a page that is opened, and the lines that each one replaces."""
+MANY = 5_000
+"""The iterations of a long page."""
 
 
 def page_of_200(bench: Bench) -> Figure:
@@ -44,10 +48,7 @@ def page_of_200(bench: Bench) -> Figure:
 
 def opened(bench: Bench) -> Figure:
     """Measure how long a browser takes to open the file of 100 iterations with patches."""
-    if (program := found()) is None or find_spec("playwright") is None:
-        raise Skip("no browser is installed, or no driver for it")
     folder = bench.new_folder("opened")
-    file, blank = folder / "page.html", folder / "blank.html"
     with Workspace.init(folder, here=True) as workspace:
         workspace.handle(CreateSprint({"mode": "ralph", "goal": "Win"}), sprint_id=SPRINT)
         workspace.handle(StartSprint(), sprint_id=SPRINT)
@@ -61,30 +62,54 @@ def opened(bench: Bench) -> Figure:
                 workspace.handle(command, sprint_id=SPRINT)
             take_and_record(workspace, SPRINT, envelope={})
         said = page(workspace, SPRINT)
+    found_ = _in_a_browser(folder, said, f"#i{OPENED}")
+    return found_._replace(note=f"{found_.note}, {said.count('<template')} views")
+
+
+def opened_long(bench: Bench) -> Figure:
+    """Measure the file of 5,000 iterations: open it, then an early one, and go back."""
+    folder, count = bench.new_folder("long"), min(MANY, bench.sizes.iterations)
+    with make_sprint(folder, PHASES) as workspace:
+        append_all(workspace.log, new_events(_measured(count)), version=1)
+        said = page(workspace, SPRINT)
+    return _in_a_browser(folder, said, "", f"#i{count * 4 // 5}", "#head")
+
+
+def _in_a_browser(folder: Path, said: str, *links: str) -> Figure:
+    """Measure how long a browser takes to open a page and its views, one after another."""
+    if (program := found()) is None or find_spec("playwright") is None:
+        raise Skip("no browser is installed, or no driver for it")
+    file, blank = folder / "page.html", folder / "blank.html"
     file.write_text(said, encoding="utf-8")
     blank.write_text("<title>blank</title>")
+    pages = ((file.as_uri(), links), (blank.as_uri(), ()))
+    with ThreadPoolExecutor(1) as thread:  # the tests have a browser in this one
+        ours, theirs = thread.submit(_least, program, pages).result()
+    return Figure(ours, theirs, "s", "an empty page", ours, f"{len(said.encode()):,} bytes")
+
+
+def _least(program: str, pages: Iterable[tuple[str, tuple[str, ...]]]) -> list[float]:
     with import_module("playwright.sync_api").sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=[*QUIET])
         shown = browser.new_page()
-        ours, theirs = (
-            min(_opened(shown, f"{x.as_uri()}{link}") for _ in range(5))
-            for x, link in ((file, f"#i{OPENED}"), (blank, ""))
-        )
+        found_ = [min(_opened(shown, *each) for _ in range(5)) for each in pages]
         browser.close()
-    note = f"{len(said.encode()):,} bytes, {said.count('<template')} views"
-    return Figure(ours, theirs, "s", "an empty page", ours, note)
+        return found_
 
 
-def _opened(shown: Any, address: str) -> float:
+def _opened(shown: Any, address: str, links: tuple[str, ...]) -> float:
     shown.goto("about:blank")
     began = time.perf_counter()
-    shown.goto(address)
-    if "#" in address:
-        shown.wait_for_selector("#view article")
+    shown.goto(address if not links else f"{address}{links[0]}")
+    for link in links:
+        shown.evaluate("link => { location.hash = link; }", link)
+        shown.wait_for_selector(
+            "#view article" if link.startswith("#i") else "#quality svg"
+        )
     return time.perf_counter() - began
 
 
-def _measured() -> Iterator[Event]:
+def _measured(iterations: int = ITERATIONS) -> Iterator[Event]:
     """Yield a loop whose iterations are run by an agent and measured."""
     number = 0
     for event in loop():
@@ -96,7 +121,7 @@ def _measured() -> Iterator[Event]:
                 passed = 40 + number - number % 3
                 metrics = Metrics(test_count=40 + number, tests_passed=passed)
                 yield IterationMeasured(number, metrics, previous=number - 1 or None)
-            if number == ITERATIONS:
+            if number == iterations:
                 return
             number = event.number
         yield event
