@@ -97,7 +97,7 @@ def _choice(name: str, key: str, nth: str) -> Markup:
 
 
 Side = dict[str, tuple[Markup, object]]
-"""What is known of a sprint by name, as displayed and, for numbers, as an amount."""
+"""The facts of a sprint by name, as displayed and, for numbers, as an amount."""
 ROWS_MAX, LINKS_MAX = 200, 8
 """The maximum numbers of files in a comparison, and of iterations named for each."""
 
