@@ -1,5 +1,6 @@
 """Rows about the page of a sprint: its cost in addition to fold and blame of the log."""
 
+import os
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -84,13 +85,16 @@ def _in_a_browser(folder: Path, said: str, *links: str) -> Figure:
     blank.write_text("<title>blank</title>")
     pages = ((file.as_uri(), links), (blank.as_uri(), ()))
     with ThreadPoolExecutor(1) as thread:  # the tests have a browser in this one
-        ours, theirs = thread.submit(_least, program, pages).result()
+        ours, theirs = thread.submit(_least, program, folder, pages).result()
     return Figure(ours, theirs, "s", "an empty page", ours, f"{len(said.encode()):,} bytes")
 
 
-def _least(program: str, pages: Iterable[tuple[str, tuple[str, ...]]]) -> list[float]:
+def _least(
+    program: str, home: Path, pages: Iterable[tuple[str, tuple[str, ...]]]
+) -> list[float]:
     with import_module("playwright.sync_api").sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=[*QUIET])
+        given = {"args": [*QUIET], "env": {**os.environ, "HOME": str(home)}}
+        browser = playwright.chromium.launch(executable_path=program, **given)
         shown = browser.new_page()
         found_ = [min(_opened(shown, *each) for _ in range(5)) for each in pages]
         browser.close()
