@@ -1,6 +1,7 @@
 """Hooks in unusual surroundings: folders, settings, input, other agents."""
 
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ def hook_in(folder: Path, content: bytes, script: str = "") -> None:
     done = subprocess.run(
         ["sh", "-c", command, "sh", *SPRINTLOG, "hook", "claude"],
         cwd=folder,
+        env={**os.environ, WITHIN: "run"},
         input=content,
         capture_output=True,
         check=False,
@@ -33,7 +35,6 @@ def test_an_agent_that_went_elsewhere_is_recorded_in_its_project(
 ) -> None:
     """In a folder that has no log or does not exist, the agent's project is used."""
     monkeypatch.setenv(variable, str(log.parent))
-    monkeypatch.setenv(WITHIN, "run")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     hook_in(elsewhere, after_tool("one"))
