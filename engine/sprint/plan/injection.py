@@ -16,7 +16,7 @@ from ..phases.gate import forget_gates
 from ..state.sprint import Evolves, Knowledge, Learns, Plan, Sprint
 from ..state.transitions import check_exists, check_growing, check_id
 from ..state.tree import CHILDREN, Data, escape, put, takes_part
-from ..state.words import MODELS, PENDING
+from ..state.words import MODELS, NOT_STARTED, PENDING
 from .create import prepare_nodes
 from .insertion_points import STEP, SUB_PHASE, TOP, Spot, spot_of_phases, spot_of_steps
 
@@ -232,6 +232,9 @@ def _evolve(plan: Plan, event: Injection, at: str) -> None:
     if beside is not None:
         index = beside.place[-1] + (event.after is not None)
     marked = [_marked(node, at, level=len(place) + 1) for node in nodes]
+    if plan.status != NOT_STARTED:
+        # The pointer may have passed a gate that is forgotten next.
+        tree.open_leaf()
     # The gate did not check the new work. Parents derive their error from their gate.
     forget_gates(owner)
     plan.grow(owner, siblings, index, marked, at)
