@@ -4,8 +4,10 @@ from .projections.questions import (
     QUESTIONS as QUESTIONS,
     answer as answer,
     next_action as next_action,
+    number as number,
 )
 from .projections.sql.query import ask as ask_sql
+from .projections.sql.search import search_sprints as search_sprints
 from .projections.text.briefing import briefing as briefing
 from .projections.views.events import envelope as whole_event
 from .projections.views.events import event_line as event_line
@@ -17,5 +19,7 @@ __all__ = [
     "briefing",
     "event_line",
     "next_action",
+    "number",
+    "search_sprints",
     "whole_event",
 ]

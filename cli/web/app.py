@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 import sprintlog.errors as errors
 from sprintlog.events import RecordedEvent
 from sprintlog.pages import LivePages
-from sprintlog.questions import answer, event_line
+from sprintlog.questions import answer, event_line, number
 from sprintlog.servers import LogFollower, error_answer, exit_code, json_line
 from sprintlog.workspaces import Workspace
 
@@ -81,7 +81,9 @@ class Server:
         self.listening = 0
         self._writing = asyncio.Lock()
         # Read once, because an upgrade may replace the files while the server is running.
-        self.files = {name: _content(name) for name in STATIC}
+        folder = files(__package__).joinpath("static")
+        own = {x: folder.joinpath(x).read_bytes() for x in ("live.js", "web.css")}
+        self.files = {**own, "page.css": self.pages.style().encode()}
 
     @asynccontextmanager
     async def running(self, app: Starlette) -> AsyncIterator[None]:
@@ -119,9 +121,9 @@ class Server:
 
     # --- Reading ----------------------------------------------------------------
     async def overview(self, request: Request) -> Response:
-        """Return the overview of all sprints in the log."""
-        _parameters(request)
-        return HTMLResponse(await self.reader.ask(self.pages.overview))
+        """Return the overview of all sprints in the log; `q` searches their texts."""
+        query = _parameters(request, "q").get("q", "")
+        return HTMLResponse(await self.reader.ask(lambda w: self.pages.overview(w, query)))
 
     async def sprint(self, request: Request) -> Response:
         """Return the page of a sprint."""
@@ -133,7 +135,7 @@ class Server:
     async def iteration(self, request: Request) -> Response:
         """Return the view of an iteration, for the page of its sprint."""
         given = _parameters(request, "id", "n")
-        n, read = _number(given.get("n", ""), field="n"), self.pages.iteration
+        n, read = number(given.get("n", ""), field="n"), self.pages.iteration
         return HTMLResponse(await self.reader.ask(lambda w: read(w, given.get("id"), n)))
 
     async def compare(self, request: Request) -> Response:
@@ -171,7 +173,7 @@ class Server:
         asked = _parameters(request, "after").get("after", str(self.tail.position))
         # A page that reconnects states the last event it received.
         seen = request.headers.get("last-event-id", asked)
-        after = _number(seen, field="after")
+        after = number(seen, field="after")
         if self.listening >= STREAMS_MAX:
             return PlainTextResponse(
                 "refused: too many pages are open\n", 503, {"Retry-After": "5"}
@@ -209,7 +211,7 @@ class Server:
         if version is None:
             shown = await self.reader.ask(wanted.show)
             return HTMLResponse(self.pages.confirmation(wanted, shown))
-        expected = _number(version, field="version")
+        expected = number(version, field="version")
         async with self._writing:
             await asyncio.to_thread(self._record, wanted, expected)
         self.tell(f"recorded: {command}")
@@ -293,14 +295,7 @@ def make_app(server: Server) -> Guard:
     app = Starlette(
         routes=routes_of(server), exception_handlers=handlers, lifespan=server.running
     )
-    settings = server.settings
-    return Guard(app, access=settings.access, writes=settings.writes)
-
-
-def _content(name: str) -> bytes:
-    if name == "page.css":
-        return LivePages.style()
-    return files(__package__).joinpath("static").joinpath(name).read_bytes()
+    return Guard(app, access=server.settings.access, writes=server.settings.writes)
 
 
 def _parameters(request: Request, *takes: str) -> dict[str, str]:
@@ -317,13 +312,6 @@ def _parameters(request: Request, *takes: str) -> dict[str, str]:
             said = f"is unknown; allowed: {', '.join(takes)}"
             raise errors.InvalidInputError(said, field=name[:40])
     return given
-
-
-def _number(text: str, *, field: str) -> int:
-    """Parse a non-negative integer; raise `InvalidInputError` for any other text."""
-    if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise errors.InvalidInputError(f"invalid number {text[:40]!r}", field=field)
-    return int(text)
 
 
 def _json(answer: Any, status: int = 200) -> Response:

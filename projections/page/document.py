@@ -64,7 +64,7 @@ def page(workspace: Workspace, sprint_id: str, *, at: str | None = None) -> str:
 def document(facts: SprintFacts, served: Served | None = None) -> str:
     """Return the page as an HTML document."""
     first, *others = (build(facts) for build in SECTIONS.values())
-    style, script = _style(), asset("page.js")
+    style, script = style_sheet(), asset("page.js")
     added = served or Served(_policy(), NOTHING, NOTHING, NOTHING, {})
     inside = (
         added.links,
@@ -103,10 +103,10 @@ def _policy() -> Markup:
 
 def sources() -> tuple[str, str]:
     """Return the digests of the page's style and script, in the format used by policies."""
-    return _digest(_style()), _digest(asset("page.js"))
+    return _digest(style_sheet()), _digest(asset("page.js"))
 
 
-def _style() -> Markup:
+def style_sheet() -> Markup:
     """Return the page's style sheet, including the styles for its drawings."""
     return joined(asset("drawing.css"), asset("page.css"))
 

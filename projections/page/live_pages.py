@@ -3,14 +3,13 @@
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
-from importlib.resources import files
 from time import monotonic
 from typing import Any, NamedTuple
 
 from sprintlog.errors import NotFoundError
 from sprintlog.facts import IterationDetails, SprintFacts, SprintPast
 from sprintlog.formatting import UNKNOWN, counted
-from sprintlog.questions import answer
+from sprintlog.questions import answer, search_sprints
 from sprintlog.usage import lower_bounds, tokens_of
 from sprintlog.workspaces import Workspace
 
@@ -20,7 +19,7 @@ from .head import chip
 from .iteration import WHOLE_VIEW, change, iteration, prompt
 from .live_markup import address, bar, document, entered, head, link, served
 from .markup import NOTHING, Markup, joined, row, said, section, table, tag, text
-from .numbers import cost, dollars_of, time, tokens, took
+from .numbers import cost, dollars_of, score, time, tokens, took
 
 Clock = Callable[[], float]
 NEXT = "; next: "
@@ -31,63 +30,93 @@ FRESH_SECONDS = 5.0
 PAGES_MAX = 16
 SPRINTS_MAX = 500
 """The maximum number of sprints in the overview; unfinished sprints come first."""
+QUERY_CHARS_MAX, RESULTS_MAX = 200, 100
+_PARTS = {"prompt": "plan", "answer": "events"}
+"""The sections with texts outside iterations, by kind."""
 
 
-def overview(workspace: Workspace) -> str:
-    """Return the page of all sprints and work trees in the log."""
+def overview(workspace: Workspace, query: str = "") -> str:
+    """Return the page of all sprints in the log, with the results of a search."""
     position = workspace.log.head().position
-    trees: dict[str, list[list[Markup]]] = {}
-    for worktree, cells in _sprints(workspace):
-        trees.setdefault(worktree, []).append(cells)
-    sections: list[Markup] = []
-    for number, (tree, found) in enumerate(trees.items()):
-        title = f"Work tree {tree}" if tree else "Main work tree"
-        listed = table(HEAD, [*map(row, found)], label=f"table of {title}", class_="wide")
-        sections.append(section(f"tree-{number}", title, listed))
-    if not trees:
-        nothing = tag("p", "There is no sprint in this log yet.")
-        sections.append(section("tree-0", "Sprints", nothing))
+    found = _results(workspace, query) if query.strip() else NOTHING
+    listed = tag("p", "There is no sprint in this log yet.", class_="empty")
+    if rows := [*_sprints(workspace)]:
+        compare = tag("button", "compare two sprints")
+        form = tag("form", compare, id="compare", action="/compare")
+        listed = joined(table(HEAD, rows, label="sprints", class_="labelled sprints"), form)
     where = f"{workspace.location.root}, {counted(position, 'event')}"
-    compare = tag("button", "compare two sprints", type="submit")
-    form = tag("form", compare, id="compare", action="/compare") if trees else NOTHING
+    parts = (_search_form(query), found, section("sprints", "Sprints", listed))
     return document(
         "All sprints",
         bar(tag("strong", "all sprints"), is_live=True),
-        tag("main", head("All sprints", where), form, *sections),
+        tag("main", head("All sprints", where), *parts),
         position=position,
     )
 
 
+def _search_form(query: str) -> Markup:
+    """Return the form that searches all sprints."""
+    label = "prompts, answers, files, learnings"
+    given = {"type": "search", "name_": "q", "maxlength": QUERY_CHARS_MAX}
+    typed = tag("input", value=query, placeholder=label, aria_label=label, **given)
+    inside = (typed, tag("button", "Search"), link("clear", "/") if query else None)
+    return tag("form", *inside, action="/", role="search", id="search")
+
+
+def _results(workspace: Workspace, query: str) -> Markup:
+    """Return the section with the results of a search."""
+    found = search_sprints(workspace, query[:QUERY_CHARS_MAX], RESULTS_MAX)
+    sprints, listed = workspace.sprints(), list[Markup]()
+    for kind, sprint, iterations, pieces in found:
+        there = address("/sprint", {"id": sprint})
+        parts = {f"iteration {n}": f"i{n}" for n in iterations[-LINKS_MAX:] if n}
+        parts = parts or {_PARTS.get(kind, "learnings"): ""}
+        each = [tag("a", x, href=f"{there}#{at or x}") for x, at in parts.items()]
+        shown = [tag("mark", text(x)) if n % 2 else x for n, x in enumerate(pieces) if x]
+        where = (sprint or "journal", *(each if sprint in sprints else ()))
+        listed.append(tag("li", tag("small", kind), *where, tag("div", *shown)))
+    note = (counted(len(found), "result"), " or more" * (len(found) == RESULTS_MAX))
+    return section("found", "Found", tag("ul", *listed, class_="cards"), note=note)
+
+
 HEAD = (
-    *("compare", "sprint", "status", "result", "iterations", "tokens", "cost", "at work"),
-    *("last activity", "next"),
+    *("compare", "sprint", "status", "result and next step", "best score", "its tests"),
+    *("iterations", "cost", "at work", "last activity"),
 )
 
 
-def _sprints(workspace: Workspace) -> Iterator[tuple[str, list[Markup]]]:
-    """Yield each sprint's work tree and table cells, open sprints first."""
-    standing = [
-        (status == "completed", name)
-        for name, version in workspace.sprints().items()
-        for status in [workspace.status_of(name, version)]
-    ]
-    for _, name in sorted(standing)[:SPRINTS_MAX]:
-        place = workspace.sprint(name).plan.place
+def _sprints(workspace: Workspace) -> Iterator[Markup]:
+    """Yield each sprint's table row, open sprints first."""
+    standing = sorted(
+        (workspace.status_of(x, n) == "completed", x)
+        for x, n in workspace.sprints().items()
+    )
+    for _, name in standing[:SPRINTS_MAX]:
         found = answer(workspace, "status", {"sprint": name})
         spent, stats = found.spent, found.stats if isinstance(found.stats, dict) else {}
         result, _, _ = found.outcome.sentence.partition(NEXT)
-        at = f" at {found.pointer}" if found.pointer else ""
-        figures = (stats.get("current-iteration"), tokens(spent), dollars_of(spent))
+        place, then = workspace.sprint(name).plan.place, found.outcome.next
+        tree = f"work tree {place.worktree}" if place and place.worktree else None
+        told = [] if result.startswith("next: ") else [said(result.removeprefix("why: "))]
+        told += [tag("small", f" at {found.pointer}" if found.pointer else "")]
+        told += [tag("div", tag("b", "next"), " ", said(then))] if then else []
+        best = answer(workspace, "iteration best", {"sprint": name}).best
+        metrics = (best and best.metrics) or {}
+        tests = (numbers.number(metrics.get(x)) for x in ("tests_passed", "test_count"))
+        figures = (
+            *(score(best and best.score), " / ".join(tests) if metrics else UNKNOWN),
+            *(stats.get("current-iteration"), dollars_of(spent), took(spent)),
+            time(found.last_activity),
+        )
+        named = zip(HEAD[4:], figures, strict=True)
         cells = [
             tag("td", _choice(name, "id", "first"), _choice(name, "with", "second")),
-            tag("td", link(name, "/sprint", id=name)),
+            tag("td", link(name, "/sprint", id=name), tag("div", tag("small", tree))),
             tag("td", chip(str(found.status))),
-            tag("td", said(result), tag("small", at), class_="t"),
-            *(tag("td", text(x), class_="num") for x in (*figures, took(spent))),
-            tag("td", time(found.last_activity)),
-            tag("td", said(found.outcome.next or "")),
+            tag("td", *told, class_="t"),
+            *(tag("td", text(x), class_="num", data_label=label) for label, x in named),
         ]
-        yield ("" if place is None else place.worktree), cells
+        yield row(cells)
 
 
 def _choice(name: str, key: str, nth: str) -> Markup:
@@ -188,6 +217,7 @@ class LivePages:
 
     policy = staticmethod(page.sources)
     """Return the digests of the style and script of a sprint's page."""
+    style = staticmethod(page.style_sheet)
     overview = staticmethod(overview)
     comparison = staticmethod(comparison)
     refused = staticmethod(live_markup.refused)
@@ -206,12 +236,6 @@ class LivePages:
         """
         self._actions, self._form_token, self._clock = actions, form_token, clock
         self._kept: OrderedDict[str, _KeptPage] = OrderedDict()
-
-    @staticmethod
-    def style() -> bytes:
-        """Return the style sheet shared by all pages."""
-        folder = files(__package__).joinpath("static")
-        return b"".join((folder / x).read_bytes() for x in ("drawing.css", "page.css"))
 
     def confirmation(self, wanted: Any, shown: Any) -> str:
         """Return a confirmation page that previews the events of an action."""

@@ -1,4 +1,4 @@
-"""Full-text search in the journal, with an index derived from the log.
+"""Full-text search in the journal and in iterations, with an index derived from the log.
 
 A search updates the index, so recording does not wait for it. The index is a separate
 database, because the schema of the log is compared whenever the log is opened, and the
@@ -11,16 +11,18 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.events import EntryRecorded, LearningAdded
-from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
 from sprintlog.engine.service.workspace import ServiceWorkspace
+from sprintlog.engine.sessions import events as s
+from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.state.times import parse
 
 from ..runner import Mark, catch_up
 from .proof import BUSY_SECONDS, prove, proven, remove
@@ -30,11 +32,13 @@ if TYPE_CHECKING:
 
 SEARCH = "search.db"
 LOCK = "search.lock"
-FORMAT = 1
+FORMAT = 2
 """Increase this number when an older index must not be used anymore."""
 LEARNING, OBSERVATION, SUMMARY = KINDS = ("learning", "observation", "summary")
+TEXT_CHARS_MAX = 20_000
+"""The maximum length of the text of an iteration that is indexed."""
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD, _MARKS = re.compile(r"[^\W_]+"), re.compile("[\x02\x03]")
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -50,6 +54,25 @@ class Hit(msgspec.Struct, frozen=True):
     text: str
 
 
+class _Row(Hit, frozen=True):
+    """A row of the index.
+
+    Without an `id`, `prd_id` and `number` are a sprint and an iteration. Rows
+    whose kind is the type of an event have no text: they are an iteration's bounds.
+    """
+
+    work: str = ""
+    """The correlation id, by which the text of a session is part of an iteration."""
+    at: int = 0
+    """In milliseconds."""
+
+
+Rows = list[tuple[Any, ...]]
+Found = tuple[str, str, list[int], list[str]]
+"""The kind of a result, its sprint, its iterations (0: outside iterations), and the text
+around the words, in pieces: every second piece is a found word."""
+
+
 def search(
     workspace: ServiceWorkspace, query: str, *, kind: str | None = None, limit: int = 20
 ) -> list[Hit]:
@@ -57,23 +80,42 @@ def search(
 
     An index that is missing, damaged or from another log is rebuilt.
     """
+    asked = (
+        "SELECT t.kind, t.id, t.number, t.prd_id, t.title, t.text FROM texts t"
+        " JOIN texts_fts f ON f.rowid = t.rowid WHERE texts_fts MATCH ? AND t.id != ''"
+        " AND ? IN (t.kind, '') ORDER BY f.rank, t.rowid LIMIT ?"
+    )
+    return [Hit(*row) for row in _rows(workspace, query, asked, kind or "", limit)]
+
+
+def search_sprints(workspace: ServiceWorkspace, query: str, limit: int) -> list[Found]:
+    """Return the texts of sprints and of the journal that contain every word of a query."""
+    return [
+        (kind, sprint, sorted(map(int, numbers.split(","))), _MARKS.split(excerpt))
+        for kind, sprint, numbers, excerpt in _rows(workspace, query, _IN_SPRINTS, limit)
+    ]
+
+
+def _rows(workspace: ServiceWorkspace, query: str, asked: str, *given: object) -> Rows:
+    """Return the rows that a statement selects from the updated index."""
     # Individually quoted words have no special meaning in a query.
-    words = _WORD.findall(query)
+    words = [f'"{word}"' for word in _WORD.findall(query)]
     if not words:
         raise RefusedError("words: required", field="words")
+    values = (" ".join(words), *given)
     path = workspace.location.folder / SEARCH
     try:
         with workspace.log.locks.hold(LOCK):
             if proven(path) is None:
                 remove(path)
             try:
-                return _search(workspace, path, words, kind, limit)
+                return _search(workspace, path, asked, values)
             except sqlite3.DatabaseError:
                 remove(path)
-                return _search(workspace, path, words, kind, limit)
+                return _search(workspace, path, asked, values)
     except (sqlite3.DatabaseError, OSError):
         # In a read-only folder, the index is built in memory.
-        return _search(workspace, None, words, kind, limit)
+        return _search(workspace, None, asked, values)
 
 
 def forget(workspace: ServiceWorkspace) -> None:
@@ -82,13 +124,26 @@ def forget(workspace: ServiceWorkspace) -> None:
         remove(workspace.location.folder / SEARCH)
 
 
+_IN_SPRINTS = """
+WITH found AS (
+  SELECT t.*, f.rank AS place, snippet(texts_fts, -1, char(2), char(3), '…', 24) AS excerpt
+  FROM texts t JOIN texts_fts f ON f.rowid = t.rowid
+  WHERE texts_fts MATCH ? ORDER BY f.rank, t.rowid LIMIT 1000)
+SELECT t.kind, ifnull(i.prd_id, t.prd_id) AS sprint,
+  group_concat(DISTINCT ifnull(i.number, iif(t.id = '', t.number, 0))), t.excerpt
+FROM found t LEFT JOIN texts i ON i.rowid = (SELECT b.rowid FROM texts b
+  WHERE t.prd_id = '' AND b.work = t.work AND b.at <= t.at + 2000 AND (
+    b.kind = 'iteration-started' OR b.kind = 'iteration-ended' AND b.at < t.at - 2000)
+  ORDER BY b.at DESC, b.rowid DESC LIMIT 1)
+WHERE t.id || t.prd_id != '' OR i.kind = 'iteration-started'
+GROUP BY t.kind, sprint, t.excerpt ORDER BY min(t.place) LIMIT ?
+"""
+"""Hooks record the events of a session up to 2 seconds outside its iteration."""
+
+
 def _search(
-    workspace: ServiceWorkspace,
-    path: Path | None,
-    words: list[str],
-    kind: str | None,
-    limit: int,
-) -> list[Hit]:
+    workspace: ServiceWorkspace, path: Path | None, asked: str, values: tuple[object, ...]
+) -> Rows:
     # Imported here: the import takes longer than a complete recording command.
     from sqlite_utils import Database
 
@@ -108,26 +163,19 @@ def _search(
             raise
         if changed and path is not None:
             prove(path)
-        rows = connection.execute(
-            "SELECT t.kind, t.id, t.number, t.prd_id, t.title, t.text FROM texts t"
-            " JOIN texts_fts f ON f.rowid = t.rowid"
-            " WHERE texts_fts MATCH ? AND (? IS NULL OR t.kind = ?)"
-            " ORDER BY f.rank, t.rowid LIMIT ?",
-            (" ".join(f'"{word}"' for word in words), kind, kind, limit),
-        ).fetchall()
-        return [Hit(*row) for row in rows]
+        return connection.execute(asked, values).fetchall()
 
 
 class SearchIndex:
-    """A projection that indexes the journal's text for searches."""
+    """A projection that indexes the log's text for searches."""
 
-    name, version, stream = SEARCH, FORMAT, JOURNAL
+    name, version, stream = SEARCH, FORMAT, None
 
     def __init__(self, database: "Database") -> None:
         self._database = database
 
     def mark(self) -> Mark | None:
-        """Return the journal version that the index represents."""
+        """Return the position that the index represents."""
         if "known" not in self._database.table_names():
             return None
         found = list(self._database.query("SELECT format, version, hash FROM known"))
@@ -137,15 +185,16 @@ class SearchIndex:
         """Drop the tables, and create them again."""
         for name in ("texts_fts", "texts", "known"):
             self._database.execute(f"DROP TABLE IF EXISTS {name}")
-        texts = self._database.table("texts").create(Hit.__annotations__)
+        columns = Hit.__annotations__ | _Row.__annotations__
+        texts = self._database.table("texts").create(columns)
+        texts.create_index(["work", "at"])
         texts.enable_fts(["title", "text"], create_triggers=True)
         self._database.table("known").create({"format": int, "version": int, "hash": bytes})
 
     def evolve(self, events: Iterable[RecordedEvent]) -> None:
         """Add the searchable text of new events."""
-        added = [msgspec.structs.asdict(hit) for event in events for hit in _said(event)]
-        if added:
-            self._database.table("texts").insert_all(added)
+        added = (msgspec.structs.asdict(row) for event in events for row in _said(event))
+        self._database.table("texts").insert_all(added)
 
     def keep(self, mark: Mark) -> None:
         """Store the mark; the caller commits the transaction."""
@@ -154,15 +203,45 @@ class SearchIndex:
         self._database.table("known").insert(known)
 
 
-def _said(recorded: RecordedEvent) -> Iterator[Hit]:
+def _said(recorded: RecordedEvent) -> Iterator[_Row]:
     """Yield the searchable text of an event, one entry at a time."""
     event = None if recorded.payload is None else CODEC.decode(recorded)
-    if isinstance(event, LearningAdded):
-        x = event.learning
-        yield Hit(LEARNING, x.id, 0, x.source_prd_id, x.content, x.context)
-    elif isinstance(event, EntryRecorded):
-        entry = event.entry
-        if entry.summary:
-            yield Hit(SUMMARY, entry.id, 0, entry.prd_id, entry.summary, "")
-        for number, o in enumerate(entry.observations, 1):
-            yield Hit(OBSERVATION, entry.id, number, entry.prd_id, o.title, o.description)
+    sprint, work = sprint_of(recorded.stream) or "", recorded.correlation_id or ""
+
+    def row(kind: str, title: str, number: int = 0) -> _Row:
+        at = round(parse(recorded.at).timestamp() * 1000)
+        return _Row(kind, "", number, sprint, title, "", work, at)
+
+    match event:
+        case LearningAdded(learning=x):
+            yield _Row(LEARNING, x.id, 0, x.source_prd_id, x.content, x.context)
+        case EntryRecorded(entry=e):
+            if e.summary:
+                yield _Row(SUMMARY, e.id, 0, e.prd_id, e.summary, "")
+            for n, o in enumerate(e.observations, 1):
+                yield _Row(OBSERVATION, e.id, n, e.prd_id, o.title, o.description)
+        case f.SprintCompiled(document=plan):
+            yield from (row("prompt", x) for x in _prompts(plan))
+        case f.IterationStarted(number=n) | f.IterationEnded(number=n):
+            yield row(event.type, "", n)
+        case f.AgentRan(output=output, iteration=n) if output:
+            # Imported here: only searches and views of iterations decode agents' output.
+            from sprintlog.engine.adapters.agents.output import read_answer
+
+            said = read_answer(output.encode()).text or output
+            yield row("answer", said[:TEXT_CHARS_MAX], n or 0)
+        case s.PromptGiven(text=str(text)):
+            yield row("prompt", text)
+        case s.TurnEnded(text=str(text)):
+            yield row("answer", text)
+        case s.ToolCalled(files=files) if files:
+            yield from (row("file", one.path) for one in files)
+
+
+def _prompts(part: dict[str, Any] | list[Any]) -> Iterator[str]:
+    """Yield the goal and the prompts in a part of a plan."""
+    for name, value in part.items() if isinstance(part, dict) else enumerate(part):
+        if name in ("goal", "prompt", "on-fail-prompt") and isinstance(value, str):
+            yield value[:TEXT_CHARS_MAX]
+        elif isinstance(value, dict | list):
+            yield from _prompts(value)

@@ -80,7 +80,7 @@ def test_a_page_follows_what_is_recorded(page: "Page", log: Path) -> None:
         shows(page, 5)
         assert "branch made" in (page.text_content("#events") or "")
         assert "setup completed" in page.inner_text("#plan")
-        overview.wait_for_selector("#tree-0 >> text=at build")
+        overview.wait_for_selector("#sprints >> text=at build")
     assert failed == []
 
 
@@ -132,13 +132,13 @@ def test_a_restart_of_the_server_loses_and_doubles_nothing(page: "Page", log: Pa
         failed = enter(page, port)
         record(log, AddNote("before"))
         shows(page, 4)
-    page.wait_for_selector("#live >> text=waiting")
+    page.wait_for_selector("body.lost #live >> text=waiting for the server; as of")
     record(log, AddNote("while nobody served"), StartPhase("setup"))
     with listening(log, port=port):
         shows(page, 6)
         record(log, AddNote("after"))
         shows(page, 7)
-        assert page.inner_text("#live") == "live"
+        assert page.inner_text("body:not(.lost) #live") == "live"
         assert page.evaluate("window.heard") == [4, 5, 6, 7]
     assert failed == []
 

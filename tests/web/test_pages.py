@@ -31,6 +31,7 @@ from sprintlog.projections.page.live_pages import LivePages
 from sprintlog.projections.views.events import event_line
 from sprintlog.projections.workspace import Workspace
 
+from ..page.night import night
 from .conftest import ORIGIN, TOKEN, MakeServer, make_app
 
 NAME = "<script>alert(1)\"'><img src=x onerror=alert(1)>&quot;"
@@ -87,9 +88,10 @@ def hostile(tmp_path: Path, server_of: MakeServer) -> Iterator[TestClient]:
 
 def test_markup_in_names_is_text(hostile: TestClient) -> None:
     """Ids, prompts, titles, actors and notes with markup are shown, and do nothing."""
-    for path, scripts in (("/", 1), ("/sprint", 2)):
-        given = {"id": NAME} if path == "/sprint" else {}
-        answer = hostile.get(path, params=given)
+    for path, name, value, scripts in (
+        *(("/", "q", "", 1), ("/", "q", "script alert", 1), ("/sprint", "id", NAME, 2)),
+    ):
+        answer = hostile.get(path, params={name: value})
         assert answer.status_code == 200
         found = acting(answer.text)
         assert (path, found.found, found.scripts) == (path, [], scripts)
@@ -210,7 +212,7 @@ class FormFields(HTMLParser):
 def test_all_sprints_and_work_trees_are_on_one_page(
     log: Path, server_of: MakeServer
 ) -> None:
-    """The overview links to each sprint, grouped by work tree."""
+    """The overview links to each sprint, and names its work tree if there are several."""
     with Workspace.open(log) as workspace:
         for name, place in (
             ("other", Place("sub/PROGRESS.yaml")),
@@ -221,10 +223,33 @@ def test_all_sprints_and_work_trees_are_on_one_page(
     with TestClient(make_app(server_of(log)), base_url=ORIGIN) as client:
         client.get(f"/?token={TOKEN}")
         page = client.get("/").text
-    main, linked = page.index("Main work tree"), page.index("Work tree feature")
-    assert main < page.index("/sprint?id=auth") < page.index("/sprint?id=other")
-    assert page.index("/sprint?id=linked") > linked
+    linked = page.index("/sprint?id=linked")
+    assert page.index("/sprint?id=auth") < linked < page.index("/sprint?id=other")
+    assert "work tree feature" in page[linked:].split("</tr>")[0]
     assert "at setup" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "part", "words"),
+    [
+        ("odd CARTS", "prompt", "#plan", "Try <mark>odd</mark> amounts"),
+        ("provider answers", "answer", "#i8", "the <mark>provider</mark>&#x27;s"),
+        ("cart_2", "file", "#i2", "shop/<mark>cart</mark>_<mark>2</mark>.py"),
+        ("floats", "learning", "#learnings", "; <mark>floats</mark> lose"),
+    ],
+)
+def test_a_search_links_to_iterations(
+    tmp_path: Path, query: str, kind: str, part: str, words: str
+) -> None:
+    """Prompts, answers, files and learnings are found, with links to where they are."""
+    with night(tmp_path) as workspace:
+        page = LivePages.overview(workspace, query)
+        assert "0 results" in LivePages.overview(workspace, "nowhere")
+    assert 'data-label="best score">0.97<' in page
+    first = page.split('id="found"')[1].split("</li>")[0]
+    assert f"<small>{kind}</small>" in first
+    assert f'href="/sprint?id=checkout{part}"' in first
+    assert words in first
 
 
 def test_the_page_of_a_sprint_may_run_its_own_script_alone(client: TestClient) -> None:

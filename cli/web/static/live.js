@@ -19,8 +19,12 @@
   // As the server sent them, whatever scripts make of them since.
   const known = new Map(parts(document).map((one) => [one.id, one.cloneNode(true)]));
 
-  const say = (text, tone) => {
+  let lost = "";
+  const say = (said, tone) => {
     const place = document.getElementById("live");
+    lost = tone === "good" ? "" : lost || new Date().toLocaleTimeString("sv");
+    const text = lost ? `${said}; as of ${lost}` : said;
+    body.classList.toggle("lost", lost !== "");
     if (place === null || place.textContent === text) return;
     place.textContent = text;
     place.className = `chip ${tone}`;
