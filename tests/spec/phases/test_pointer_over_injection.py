@@ -209,18 +209,3 @@ def test_takes_no_other_leaf_for_done(running: Any) -> None:
     assert done_work(scenario.sprint.plan, "#2") is not None
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "t")))
     assert done_work(scenario.sprint.plan, "#2") is None
-
-
-@pytest.mark.parametrize("is_read", [True, False])
-def test_does_not_depend_on_earlier_reads(is_read: bool) -> None:
-    """Work injected into a phase that the pointer has left waits, whoever looked before."""
-    first = {"id": "a", "steps": [{"id": "s", "prompt": "x"}]}
-    gate = {"gate": {"script": "x"}, "gate-tracking": {"status": "passed"}}
-    plan = {**simple("b"), "phases": [{**first, **gate}, {"id": "b", "prompt": "x"}]}
-    scenario = Scenario().given(plan, f.SprintStarted(), f.PhaseStarted("a/s"))
-    scenario.given(f.PhaseCompleted("a/s"))
-    if is_read:
-        assert pointed(scenario) == "b"
-    position = f.InjectionPosition("after", "a/s")
-    injected = f.StepInjected([node("t")], position, into="a", after="a/s")
-    assert pointed(scenario.given(injected)) == "b"
