@@ -182,12 +182,12 @@ def test_nothing_recorded_runs_and_no_request_leaves(page: "Page", log: Path) ->
 
 @pytest.mark.long
 def test_anybody_can_read_what_is_served(page: "Page", log: Path) -> None:
-    """Axe finds nothing in the overview, a sprint with its forms, and their previews."""
+    """Axe finds nothing in the overview, a search, a sprint with forms, and previews."""
     with listening(log, writes=True) as port:
         enter(page, port)
         here = f"http://127.0.0.1:{port}"
         shown = page.url
-        for url in (f"{here}/", shown, None):
+        for url in (f"{here}/", f"{here}/?q=set", shown, None):
             if url is None:
                 page.goto(shown)
                 page.click("#act summary >> text=Pause")

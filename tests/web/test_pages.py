@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from sprintlog.commands import (
     AddNote,
     CreateSprint,
+    EndIteration,
     EndRun,
     MeasureIteration,
     StartIteration,
@@ -21,6 +22,8 @@ from sprintlog.commands import (
 from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
+from sprintlog.engine.service.streams.catalogue import new_event
+from sprintlog.engine.sessions.events import PromptGiven
 from sprintlog.engine.sprint.events import AgentRan, Place
 from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest
 from sprintlog.projections.facts.sprint_facts import SprintFacts
@@ -30,6 +33,7 @@ from sprintlog.projections.page.document import sources
 from sprintlog.projections.page.live_pages import LivePages
 from sprintlog.projections.views.events import event_line
 from sprintlog.projections.workspace import Workspace
+from sprintlog.questions import search_sprints
 
 from ..page.night import night
 from .conftest import ORIGIN, TOKEN, MakeServer, make_app
@@ -250,6 +254,35 @@ def test_a_search_links_to_iterations(
     assert f"<small>{kind}</small>" in first
     assert f'href="/sprint?id=checkout{part}"' in first
     assert words in first
+
+
+def test_a_search_finds_no_session_outside_iterations(log: Path) -> None:
+    """A prompt is found if it was given during an iteration of its own work."""
+
+    def given(work: str, *minutes: int) -> None:
+        events = [
+            new_event(
+                PromptGiven(text=f"Where is minute {n}"), at=f"2026-01-15T10:{n}:00Z",
+                actor="agent:claude", correlation_id=work,
+            )
+            for n in minutes
+        ]  # fmt: skip
+        workspace.log.append(f"session/{work}", events, expect=Expect.NONE)
+
+    with Workspace.open(log) as workspace:
+        for minute in (10, 30):
+            for at, command in ((minute, StartIteration()), (minute + 5, EndIteration())):
+                workspace.handle(
+                    command, sprint_id="auth", at=f"2026-01-15T10:{at}:00Z",
+                    correlation_id="claude-1",
+                )  # fmt: skip
+        given("claude-1", 12, 20, 32)
+        given("claude-2", 13)
+        found = search_sprints(workspace, "minute", 10)
+    assert {pieces[-1]: numbers for _, _, numbers, pieces in found} == {
+        " 12": [1],
+        " 32": [2],
+    }
 
 
 def test_the_page_of_a_sprint_may_run_its_own_script_alone(client: TestClient) -> None:
