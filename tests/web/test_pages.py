@@ -262,7 +262,7 @@ def test_a_search_finds_no_session_outside_iterations(log: Path) -> None:
     def given(work: str, *minutes: int) -> None:
         events = [
             new_event(
-                PromptGiven(text=f"Where is minute {n}"), at=f"2026-01-15T10:{n}:00Z",
+                PromptGiven(text=f"Where is minute\n{n}"), at=f"2026-01-15T10:{n}:00Z",
                 actor="agent:claude", correlation_id=work,
             )
             for n in minutes
