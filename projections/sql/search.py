@@ -91,13 +91,8 @@ def search(
 def search_sprints(workspace: ServiceWorkspace, query: str, limit: int) -> list[Found]:
     """Return the texts of sprints and of the journal that contain every word of a query."""
     return [
-        (
-            kind,
-            sprint,
-            sorted(map(int, ns.split(","))),
-            _MARKS.split(" ".join(said.split())),
-        )
-        for kind, sprint, ns, said in _rows(workspace, query, _IN_SPRINTS, limit)
+        (kind, sprint, sorted(map(int, n.split(","))), _MARKS.split(" ".join(x.split())))
+        for kind, sprint, n, x in _rows(workspace, query, _IN_SPRINTS, limit)
     ]
 
 

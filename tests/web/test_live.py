@@ -113,7 +113,7 @@ def test_what_a_person_does_meanwhile_stays(page: "Page", log: Path) -> None:
 
 
 def test_the_view_of_an_iteration_follows_too(page: "Page", log: Path) -> None:
-    """It is fetched, shows new events by itself, and keeps the opened parts."""
+    """It is fetched, shows new events automatically, and keeps the opened parts."""
     record(log, StartIteration())
     with listening(log) as port:
         failed = enter(page, port)

@@ -245,7 +245,7 @@ def test_all_sprints_and_work_trees_are_on_one_page(
 def test_a_search_links_to_iterations(
     tmp_path: Path, query: str, kind: str, part: str, words: str
 ) -> None:
-    """Prompts, answers, files and learnings are found, with links to where they are."""
+    """Prompts, answers, files and learnings are found, with links to their iterations."""
     with night(tmp_path) as workspace:
         page = LivePages.overview(workspace, query)
         assert "0 results" in LivePages.overview(workspace, "nowhere")
@@ -257,7 +257,7 @@ def test_a_search_links_to_iterations(
 
 
 def test_a_search_finds_no_session_outside_iterations(log: Path) -> None:
-    """A prompt is found if it was given during an iteration of its own work."""
+    """A prompt is found if it was given in an iteration with the same correlation id."""
 
     def given(work: str, *minutes: int) -> None:
         events = [
