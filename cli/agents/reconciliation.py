@@ -179,8 +179,6 @@ def lines_of_answer(answer: Reconciled) -> Iterator[str]:
         yield f"{tokens}, in no sprint; `sprintlog import transcript FILE` records them"
 
 
-BYTES_MAX = 32 * 1024 * 1024
-"""The size above which a loop ignores a transcript; `session reconcile` has no limit."""
 SECONDS = 5.0
 """The time limit for recording the calls of one session; `session reconcile` records the
 rest of a transcript."""
@@ -240,7 +238,7 @@ def _compared(workspace: Workspace, run: AgentRunEnded, *, actor: str) -> Iterat
                 is_over=is_over,
                 actor=actor,
                 work=run.work,
-                bytes_max=BYTES_MAX,
+                bytes_max=reconcile.READ_BYTES_MAX,
                 seconds=SECONDS,
                 patience=PATIENCE_SECONDS,
             )

@@ -99,7 +99,7 @@ class _Watch:
 
     def __init__(self, *, is_only: bool) -> None:
         self._is_only = is_only
-        """Whether there is no further pass, so that each answer ends its turn."""
+        """Whether this is the only pass, so that each answer ends its turn."""
         self._folder = log_place()[1]
         with open_workspace() as workspace:
             self._root = workspace.location.root
@@ -190,7 +190,7 @@ class _Watch:
             keep_copy(workspace, stream)
         if settles:
             is_late = is_over or bool(last and idle > LATE_SECONDS)
-            settle_turn(stream, is_over=is_late, turns_max=TURNS_MAX)
+            settle_turn(stream, is_over=is_late, turns_max=TURNS_MAX, tell=warn)
         unfinished = sum(one.call.is_unfinished for one in told.calls.values())
         said = {"session": session_of(stream), "transcript": str(file)}
         counts = {"calls": len(told.calls), "unfinished": unfinished}

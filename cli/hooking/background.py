@@ -53,7 +53,7 @@ def _settle(
         from .turns import settle_turn
 
         ends = reported is not None
-        answer = settle_turn(stream, ends=ends, reported=reported)
+        answer = settle_turn(stream, ends=ends, reported=reported, tell=tell)
         if answer and writing > 0:
             os.write(writing, answer)
     except Exception as error:  # noqa: BLE001 (whatever happens, the agent must go on)

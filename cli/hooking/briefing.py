@@ -22,7 +22,7 @@ def print_briefing(hooked: Hooked) -> None:
     """Print the briefing in the form that the session's agent adds to its context.
 
     Nothing is printed if the agent ignores the output of this event, if the setting
-    `hooks.briefing` is 0 or false, or if there is no sprint.
+    `hooks.briefing` is 0 or false, or without a sprint.
     """
     agent = hooked.heard.stream.removeprefix("session/").partition("-")[0]
     event, text = hooked.heard.event, ""

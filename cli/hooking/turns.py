@@ -46,10 +46,11 @@ def settle_turn(
     reported: int | None = None,
     is_over: bool = False,
     turns_max: int = settle.TURNS,
+    tell: Callable[[str], None],
 ) -> bytes:
     """Bring a session's iterations up to date; return the answer to the agent, if any.
 
-    For `ends`, `reported` and `is_over`, see `settle`.
+    For the other parameters, see `settle` and `Settling`.
 
     An iteration whose end is new is measured as specified in a trusted settings file, but
     not by rules in the log, which may come with a repository. The answer makes an agent
@@ -61,9 +62,7 @@ def settle_turn(
         )
         commands = (*rules.runs, *rules.builds) if rules else ()
         named = os.environ.get("SPRINTLOG_SPRINT")
-        means = settle.Settling(
-            _reader(workspace), commands=commands, named=named, turns_max=turns_max
-        )
+        means = settle.Settling(_reader(workspace), tell, commands, named, turns_max)
         settled = settle.settle(
             workspace, stream, means, ends=ends, reported=reported, is_over=is_over
         )
@@ -98,6 +97,8 @@ def _reader(
             file = reconcile.own_transcript(agent, turn.transcript, os.environ, root=root)
             while True:
                 sizes.append(reconcile.check_readable(file).st_size)
+                if sizes[-1] > reconcile.READ_BYTES_MAX:
+                    return None
                 found = read_transcript(file)
                 said = reconcile.digest_of_text(found.answer.text)
                 is_quiet = len(sizes) > QUIET and len({*sizes[-QUIET:]}) == 1
@@ -157,5 +158,6 @@ def _answer(workspace: Workspace, settled: settle.Settled, agent: str) -> bytes:
     is_own = claim is not None and claim.iteration == settled.number
     if why is None or not is_own or plan.status != IN_PROGRESS or agent not in DECISIONS:
         return b""
-    said = {"decision": DECISIONS[agent], "reason": REFUSED + why}
+    how = "continue, and do not claim it again before this is resolved"
+    said = {"decision": DECISIONS[agent], "reason": f"{REFUSED}{why}; {how}"}
     return msgspec.json.encode(said)

@@ -36,7 +36,7 @@ def prompt_text(name: str, sprint: str | None, caller: Caller) -> str:
     """Return a prompt's text; raise `NotFoundError` if the prompt does not exist."""
     if name not in PROMPTS:
         listed = ", ".join(PROMPTS)
-        raise NotFoundError(f"there is no prompt {name[:40]!r}; available: {listed}")
+        raise NotFoundError(f"unknown prompt {name[:40]!r}; available: {listed}")
     if how := PROMPTS[name][1]:
         return f"{how}\n\n{fenced(_briefing(sprint, caller))}"
     with caller.served.open() as workspace:
@@ -50,7 +50,7 @@ def read_resource(uri: str, caller: Caller) -> str:
     name, slash, number = uri.partition(SCHEME)[2].partition("/")
     known = {**RESOURCES, "iteration/": ("", "list")}
     if not (command := known.get(name + slash, ("", ""))[1]):
-        raise NotFoundError(f"there is no resource {uri[:80]!r}")
+        raise NotFoundError(f"unknown resource {uri[:80]!r}: list the resources")
     meant = caller.meant(None)
     given = {"sprint": meant} if meant and "sprint" in QUESTIONS[command].takes else {}
     with caller.served.open() as workspace:
@@ -58,7 +58,9 @@ def read_resource(uri: str, caller: Caller) -> str:
     if number:
         found = next((row for row in found if str(row["iteration"]) == number), None)
     if found is None:
-        raise NotFoundError(f"there is no iteration {number[:20]!r}")
+        raise NotFoundError(
+            f"unknown iteration {number[:20]!r}: sprintlog://iterations lists them"
+        )
     return encoded(fitting(found, BYTES_MAX)).decode()
 
 

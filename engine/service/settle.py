@@ -36,7 +36,7 @@ from .agent_sessions.ran import answer_of, outcome
 from .port import Decide, Envelope
 from .session_totals import turn_alone
 from .work_tree import start_files
-from .work_tree.snapshot import kept_files, report_left, with_snapshot
+from .work_tree.snapshot import kept_files, with_snapshot
 from .workspace import ServiceWorkspace
 
 ACTOR = "runtime"
@@ -59,7 +59,7 @@ class Settling(NamedTuple):
     """What settling needs from outside."""
 
     read: Callable[[str, SessionTurn], TurnReading | None]
-    """Reads the transcript of an agent's turn; None if there is none."""
+    """Reads the transcript of an agent's turn, or returns None."""
     tell: Callable[[str], None] = lambda problem: None
     commands: Sequence[str] = ()
     """The commands that measure an iteration, if any are trusted."""
@@ -235,7 +235,7 @@ class _Recorded:
         return Settled(sprint_id, number, is_new=True, is_late=self._is_late)
 
     def _sprint(self) -> str:
-        """Return the tree's unfinished sprint; create a sprint if there is none."""
+        """Return the tree's unfinished sprint, or create a sprint."""
         at, named, workspace = self._turn.began_at, self._means.named, self._workspace
         sprint_id = wrap.sprint_for(workspace, named, place=None, actor=ACTOR, at=at)
         plan = workspace.sprint(sprint_id).plan
@@ -333,12 +333,12 @@ class _Recorded:
             if not self._is_late:
                 try:
                     keeping = kept_files(workspace, sprint_id)
-                    taken, event_for = held.enter_context(keeping)
+                    _, event_for = held.enter_context(keeping)
                 except (SprintlogError, OSError) as error:
                     tell(f"the files of iteration {number} were not saved: {error}")
                 else:
+                    # Omitted files are part of the event, and shown by `status`.
                     decide = with_snapshot(ended, event_for)
-                    report_left(taken, tell)
             self._handle(sprint_id, decide, key)
         with suppress(OSError):
             self._place.unlink()

@@ -91,7 +91,7 @@ class IterationDetails:
         self._known: dict[int, IterationFacts] = {}
 
     def of(self, number: int | None) -> "IterationFacts | None":
-        """Return an iteration, or None if there is none with this number."""
+        """Return an iteration, or None if the number is unknown."""
         row = self.facts.iteration(number)
         if row is None or number is None:
             return None
@@ -279,6 +279,9 @@ class IterationFacts:
     def ways(self) -> Iterator[tuple[str, str]]:
         """Yield commands that return to the iteration or show more, with their effects."""
         number, named = self.number, self.facts.named
+        best = self.facts.rollback_target
+        if best not in (None, number):
+            yield f"sprintlog rollback iter:{best}{named}", "the best iteration"
         if self.facts.has_snapshot(number):
             yield f"sprintlog rollback iter:{number}{named}", "plan and files"
             yield f"sprintlog rollback iter:{number} --files{named}", "only the files"

@@ -204,7 +204,7 @@ def _asked(facts: SprintFacts) -> Markup:
     """Return the prompt of a sprint's last iteration."""
     rows, name = facts.numbered, facts.sprint.id
     if not rows or (one := IterationDetails(facts).of(rows[-1].iteration)) is None:
-        return tag("section", tag("h2", name), tag("p", "There is no iteration yet."))
+        return tag("section", tag("h2", name), tag("p", "No iteration was recorded yet."))
     title = _at(facts, f"Iteration {one.number} of {name}", f"i{one.number}")
     return prompt(one, WHOLE_VIEW.prompt, title, f" of {name}")
 
@@ -264,7 +264,7 @@ class LivePages:
         return text
 
     def iteration(self, workspace: Workspace, sprint_id: str | None, number: int) -> str:
-        """Return the view of an iteration; raise `NotFoundError` if there is none."""
+        """Return the view of an iteration; raise `NotFoundError` if it is unknown."""
         name = workspace.choose(sprint_id)
         kept = self._kept.get(name)
         details = kept and kept.details
@@ -272,7 +272,7 @@ class LivePages:
         if not is_current or not details or details.facts.workspace is not workspace:
             details = IterationDetails(SprintFacts(workspace, name))
         if (one := details.of(number)) is None:
-            raise NotFoundError(f"there is no iteration {number}")
+            raise NotFoundError(f"iteration {number} is unknown")
         return iteration(one)
 
 

@@ -37,6 +37,8 @@ class Tree:
         """The version of the event that the latest hook reported as the end of a turn."""
         self.answers: list[bytes] = []
         """What hooks printed for agents."""
+        self.told: list[str] = []
+        """The problems that settling reported."""
         patch.setattr(background, "settle_later", self._settle_later)
         patch.setattr(turns, "TRIES", 0)
         self.worker(process(os.getppid()))
@@ -57,7 +59,9 @@ class Tree:
     def settle(self, stream: str) -> bytes:
         """Settle a session as the process of the latest hook does."""
         is_end = self.reported is not None
-        return turns.settle_turn(stream, ends=is_end, reported=self.reported)
+        return turns.settle_turn(
+            stream, ends=is_end, reported=self.reported, tell=self.told.append
+        )
 
     def hook(self, agent: str, content: bytes) -> Hooked | None:
         """Record a hook's input, and settle the session if the hook would."""

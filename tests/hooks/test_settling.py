@@ -195,6 +195,20 @@ def test_a_home_that_is_read_only(tree: Tree, session: HookedSession) -> None:
     assert tree.why("a") == "agent 1"
 
 
+def test_files_that_cannot_be_saved_are_reported(
+    tree: Tree, session: HookedSession, tmp_path: Path
+) -> None:
+    """A turn without a snapshot is recorded, and the reason is printed."""
+    session.ask()
+    session.call(a="one")
+    tree.patch.setenv("PATH", str(tmp_path))
+    session.stop()
+    assert tree.iterations() == ["+1", "-1"]
+    assert [text.partition(": ")[0] for text in tree.told] == [
+        "the files of iteration 1 were not saved"
+    ]
+
+
 def test_a_turn_of_no_certain_sprint_is_refused(tree: Tree, session: HookedSession) -> None:
     """With several unfinished sprints, a turn is recorded only for a specified one."""
     with Workspace.open(tree.root) as workspace:

@@ -290,7 +290,7 @@ def test_a_log_of_one_event(look: Open, seen: _Seen, tmp_path: Path) -> None:
 
 
 QUESTIONS = {
-    "what was reached": ((), "71 of 79 tests pass in iteration 9; use iteration 8"),
+    "the result": ((), "71 of 79 tests pass in iteration 9; use iteration 8"),
     "where did quality fall": ((), "Coverage dropped 83.5%"),
     "why did it fall there": (
         ("#head a[href='#i9']",),

@@ -37,7 +37,7 @@ class Remembered(msgspec.Struct, frozen=True):
     """Whether the file existed before sprintlog changed it."""
     what: str = HOOKS
     made: str | None = None
-    """The topmost folder that was created for the file; empty if there is none."""
+    """The topmost folder that was created for the file, if any."""
 
 
 class HookFile(NamedTuple):

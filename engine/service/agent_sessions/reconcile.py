@@ -37,6 +37,9 @@ NAMED_BY = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
 """The environment variables that specify another folder for an agent."""
 BYTES_MAX = 1024**3
 """The maximum size of a transcript."""
+READ_BYTES_MAX = 32 * 1024 * 1024
+"""The size above which loops and hooks ignore a transcript; `session reconcile` has no such
+limit."""
 _HOW = "use `sprintlog session reconcile AGENT-ID --transcript FILE` to specify one"
 _TRIES = 50
 """The maximum number of retries after concurrent appends by hooks or other processes."""

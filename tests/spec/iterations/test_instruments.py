@@ -142,7 +142,7 @@ INDENTED = "".join(" " * depth + "if 1:\n" for depth in range(99)) + " " * 99
     ["-" * 99_990 + "1", "a" + ".b" * 40_000, "(" * 99_990, INDENTED + "a;" * 40_000],
 )
 def test_a_hostile_text_in_python(text: str) -> None:
-    """A text that Python cannot compile, or that would grow, is compared as it is."""
+    """A text that Python cannot compile, or that would grow, is compared unchanged."""
     assert texts_of(P, [text.encode()]) == [text]
 
 
