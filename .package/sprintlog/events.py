@@ -50,6 +50,16 @@ from .engine.judging.parts import (
 from .engine.log.envelope import RecordedEvent as RecordedEvent, Span as Span
 from .engine.log.erasures import PayloadErased as PayloadErased
 from .engine.log.event import Event as Event, Kind as Kind
+from .engine.races.events import (
+    AttemptApplied as AttemptApplied,
+    AttemptEnded as AttemptEnded,
+    AttemptRemoved as AttemptRemoved,
+    AttemptStarted as AttemptStarted,
+    Entrant as Entrant,
+    RaceDecided as RaceDecided,
+    RaceStarted as RaceStarted,
+    Ranked as Ranked,
+)
 from .engine.sessions.events import (
     ContextCompacted as ContextCompacted,
     PromptGiven as PromptGiven,

@@ -10,6 +10,7 @@ import msgspec
 from ..errors import InvalidInputError
 from ..log.envelope import RecordedEvent
 from ..log.port import Log
+from ..races.state import race_of
 from ..sessions.names import session_of
 from ..sprint.events import Injection
 from ..sprint.iterations.rollback import iteration_end
@@ -126,7 +127,7 @@ def _place(
                 "--sprint",
             )
         return point.number
-    if session_of(stream) is not None:
+    if session_of(stream) or race_of(stream):
         return _in_session(workspace, stream, point, is_first=is_first)
     sprint_id = sprint_of(stream)
     head = workspace.journal() if sprint_id is None else workspace.sprint(sprint_id)
@@ -143,7 +144,7 @@ def _place(
 def _in_session(
     workspace: ServiceWorkspace, stream: str, point: Point, *, is_first: bool
 ) -> int:
-    """Return a session's version as of a point; sessions have no iterations."""
+    """Return a session's or race's version as of a point; these have no iterations."""
     if point.form == "version":
         return point.number
     if point.form != "position":

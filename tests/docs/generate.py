@@ -20,6 +20,7 @@ from sprintlog.engine.judging import loop_rules
 from sprintlog.engine.log.envelope import Span
 from sprintlog.engine.log.erasures import ERASURE_EVENTS
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.races.events import RACE_EVENTS, Entrant, Ranked
 from sprintlog.engine.sessions.events import SESSION_EVENTS, TouchedFile
 from sprintlog.engine.sprint import events
 from sprintlog.engine.sprint.events import queue, snapshots
@@ -78,9 +79,10 @@ MEANINGS = {
 }
 """Meanings of fields without a docstring."""
 
+OTHERS = (*SESSION_EVENTS, *ERASURE_EVENTS, *RACE_EVENTS)
 _PLAIN: list[type[msgspec.Struct]] = [events.Limit, events.Took, events.Budgets]
 _PLAIN += [events.Price, iterations.Metrics, iterations.Origin, iterations.Weights]
-_PLAIN += [iterations.Thresholds]
+_PLAIN += [iterations.Thresholds, Entrant, Ranked]
 STRUCTS: dict[str, type[msgspec.Struct]] = {
     "place": events.Place,
     "source": events.Source,
@@ -266,7 +268,7 @@ def events_page() -> str:
     """Return the page of every event: tag, kind, fields."""
     fields = _field_docs()
     parts = [EVENTS_HEAD]
-    for event in (*events.EVENTS, *journal.EVENTS, *SESSION_EVENTS, *ERASURE_EVENTS):
+    for event in (*events.EVENTS, *journal.EVENTS, *OTHERS):
         limit = event.payload_bytes_max >> 20
         parts.append(f"## `{event.type}`\n\n{_said(event)}")
         parts.append(
@@ -338,13 +340,7 @@ def _typed(annotation: str) -> str:
 def _field_docs() -> dict[str, dict[str, tuple[str, str]]]:
     """Return type and docstring of every field of the events' modules."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
-    structs = (
-        *events.EVENTS,
-        *journal.EVENTS,
-        *SESSION_EVENTS,
-        *ERASURE_EVENTS,
-        *STRUCTS.values(),
-    )
+    structs = (*events.EVENTS, *journal.EVENTS, *OTHERS, *STRUCTS.values())
     homes = {kind.__module__ for struct in structs for kind in struct.__mro__[:-2]}
     modules = [sys.modules[name] for name in homes if name.startswith("sprintlog.")]
     for node in [n for m in modules for n in ast.parse(inspect.getsource(m)).body]:

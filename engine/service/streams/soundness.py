@@ -7,13 +7,14 @@ from ...errors import UnreadableError
 from ...log import envelope, port
 from ...log.erasures import STREAM as ERASURES
 from ...log.stores.sqlite import backup
+from ...races.state import race_of
 from ...sessions.names import session_of
 from . import catalogue, erased, journal, repository
 
 
 def is_folded(stream: str) -> bool:
     """Return whether a state is folded from a stream, which requires all payloads."""
-    return session_of(stream) is None and stream != ERASURES
+    return not (session_of(stream) or race_of(stream) or stream == ERASURES)
 
 
 def fold_all(log: port.EventStore) -> None:

@@ -15,6 +15,7 @@ from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.erasures import ERASURE_EVENTS
 from sprintlog.engine.log.event import Event, Kind
+from sprintlog.engine.races.events import RACE_EVENTS
 from sprintlog.engine.sessions.events import SESSION_EVENTS
 from sprintlog.engine.sprint.events import EVENTS
 
@@ -70,7 +71,9 @@ def commands_module() -> str:
 
 
 def _events() -> list[type[msgspec.Struct]]:
-    return with_parts([*EVENTS, *JOURNAL_EVENTS, *SESSION_EVENTS, *ERASURE_EVENTS])
+    return with_parts(
+        [*EVENTS, *JOURNAL_EVENTS, *SESSION_EVENTS, *ERASURE_EVENTS, *RACE_EVENTS]
+    )
 
 
 def _imports(named: Iterable[type]) -> Iterator[str]:

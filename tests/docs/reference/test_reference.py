@@ -14,6 +14,7 @@ from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.chain import HEADER_FIELDS
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.erasures import ERASURE_EVENTS
+from sprintlog.engine.races.events import RACE_EVENTS
 from sprintlog.engine.sessions.events import SESSION_EVENTS
 from sprintlog.engine.sprint.agent.actions import ACTIONS, Action
 from sprintlog.engine.sprint.events import EVENTS
@@ -63,7 +64,7 @@ def test_every_command_is_described() -> None:
 def test_every_event_is_described() -> None:
     """Every event has its heading in `events.md`."""
     headings = re.findall(r"^## `(.+)`$", page("events.md"), re.MULTILINE)
-    every = (*EVENTS, *JOURNAL_EVENTS, *SESSION_EVENTS, *ERASURE_EVENTS)
+    every = (*EVENTS, *JOURNAL_EVENTS, *SESSION_EVENTS, *ERASURE_EVENTS, *RACE_EVENTS)
     assert headings == [*(event.type for event in every), *STRUCTS]
 
 

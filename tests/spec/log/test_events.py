@@ -10,12 +10,13 @@ from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.journal.rules import CAUSED
 from sprintlog.engine.log.erasures import ERASURE_EVENTS
 from sprintlog.engine.log.event import EVERYTHING, HERE, Event, ExtensionEvent, Kind, Reach
+from sprintlog.engine.races.events import RACE_EVENTS
 from sprintlog.engine.sessions.events import SESSION_EVENTS
 from sprintlog.engine.sprint.commands import caused
 from sprintlog.engine.sprint.events import EVENTS
 from sprintlog.engine.sprint.fold import HANDLERS, TOPICS
 
-ALL = (*EVENTS, *JOURNAL_EVENTS, *SESSION_EVENTS, *ERASURE_EVENTS)
+ALL = (*EVENTS, *JOURNAL_EVENTS, *SESSION_EVENTS, *ERASURE_EVENTS, *RACE_EVENTS)
 each = pytest.mark.parametrize("event", ALL, ids=lambda event: str(event.type))
 DECLARED = [name for name in Event.__annotations__ if name != "type"]
 

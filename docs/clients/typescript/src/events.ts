@@ -53,6 +53,39 @@ export interface ArtifactsApplied {
   files_copied?: string[];
 }
 
+/** The files of an attempt were handed over. */
+export interface AttemptApplied {
+  number: number;
+  iteration: number;
+  how: string;
+  place?: string;
+}
+
+/** An attempt ended, and is not continued. */
+export interface AttemptEnded {
+  number: number;
+  status?: number | null;
+  reason?: string | null;
+  is_verified?: boolean;
+  iteration?: number | null;
+}
+
+/** The worktree of an attempt is removed; its files are in a snapshot. */
+export interface AttemptRemoved {
+  number: number;
+  path: string;
+  snapshot?: string | null;
+}
+
+/** An attempt was assigned to a worktree, which is created afterwards. */
+export interface AttemptStarted {
+  number: number;
+  sprint: string;
+  path: string;
+  host: string;
+  commit: string;
+}
+
 /** Iteration 0, the baseline, was measured before any change. */
 export interface BaselineCaptured {
   metrics: Metrics;
@@ -203,6 +236,12 @@ export interface EditObserved {
   changes?: { [name: string]: unknown }[] | null;
   problem?: string | null;
   fields?: string[];
+}
+
+/** The command of an attempt. */
+export interface Entrant {
+  command: string[];
+  name?: string | null;
 }
 
 /** A record of an iteration's work on a PRD. */
@@ -758,6 +797,44 @@ export interface PromptGiven {
   turn?: string | null;
 }
 
+/** A race ended with a winner, or without one. */
+export interface RaceDecided {
+  because: string;
+  status: number;
+  winner?: number | null;
+  iteration?: number | null;
+  reason?: string | null;
+  ranking?: Ranked[];
+}
+
+/** A race was defined. */
+export interface RaceStarted {
+  commit: string;
+  attempts: Entrant[];
+  options?: string[];
+  budgets?: Budgets;
+  parallel?: number;
+  prepare?: string | null;
+  copies?: string[];
+  work_tree?: string | null;
+}
+
+/** An attempt in the order of a race's result; unknown figures are absent. */
+export interface Ranked {
+  attempt: number;
+  iteration?: number | null;
+  is_verified?: boolean;
+  score?: number | null;
+  measured_share?: number | null;
+  tests_passed?: number | null;
+  test_count?: number | null;
+  cost_usd?: number | null;
+  is_cost_exact?: boolean;
+  files?: number | null;
+  lines?: number | null;
+  why?: string | null;
+}
+
 /** A recommendation was requested and given after an iteration. */
 export interface RecommendationGiven {
   number: number;
@@ -1238,4 +1315,10 @@ export interface EventData {
   "turn-ended": TurnEnded;
   "session-ended": SessionEnded;
   "payload-erased": PayloadErased;
+  "race-started": RaceStarted;
+  "attempt-started": AttemptStarted;
+  "attempt-ended": AttemptEnded;
+  "race-decided": RaceDecided;
+  "attempt-applied": AttemptApplied;
+  "attempt-removed": AttemptRemoved;
 }
