@@ -46,27 +46,33 @@ def environment() -> dict[str, str]:
     return dict(os.environ)
 
 
-def open_workspace(*, check_head: bool = True) -> Workspace:
-    """Open the log of the current folder."""
-    start, folder = log_place()
+def open_workspace(named: str | None = None, *, check_head: bool = True) -> Workspace:
+    """Open the log of the current folder, or a log of `log_names`."""
+    if named is None:
+        start, folder, address = *log_place(), settings.log_address()
+    else:
+        # Imported here: most commands use the log of the current folder.
+        from .places import named_place
+
+        start, folder, address = named_place(named)
     workspace = Workspace.open(
         start,
         folder=folder,
-        address=settings.log_address(),
+        address=address,
         safe=safe_list(),
         check_head=check_head,
         wait=Wait(say=progress),
     )
-    workspace.stands_in = here()
     workspace.environment, workspace.tell = os.environ, warn
-    workspace.setting = settings.setting
+    if named is None:
+        workspace.stands_in, workspace.setting = here(), settings.setting
     if check_head and os.path.lexists(workspace.location.folder / REDACTION):
         _finish_redaction(workspace)
-    if named := os.environ.get("SPRINTLOG_JOURNAL"):
+    if named is None and (journal := os.environ.get("SPRINTLOG_JOURNAL")):
         # Imported here: the variable is rarely set.
         from .places import journal_place
 
-        file = workspace.location.root / named
+        file = workspace.location.root / journal
         try:
             workspace.journal_place = journal_place(workspace.location, file)
         except SprintlogError:
@@ -160,6 +166,13 @@ HAPPENED = _spoken(takes_days=False)
 SPRINT_POINT = _spoken(has_sprint=True)
 
 
+def _named_logs(context: click.Context, _: click.Parameter, value: Any) -> Any:
+    # Imported here: most commands use the log of the current folder.
+    from .places import log_names
+
+    return {} if context.resilient_parsing else log_names(value)
+
+
 _for_reading = partial(typed.option, topic=READING)
 _for_recording = partial(typed.option, topic=RECORDING)
 
@@ -193,6 +206,16 @@ _at_point = _for_reading(
     callback=AT_POINT,
     help="Show the state as of position:N, version:N, iter:N, best, start, a time, "
     "yesterday, '2h ago'.",
+)
+
+
+with_logs = typed.list_option(
+    "--log",
+    "logs",
+    metavar="LOG",
+    callback=_named_logs,
+    help="A folder with a log, a log file or postgresql://HOST/DATABASE?log=NAME; can be "
+    "repeated. [the log here]",
 )
 
 

@@ -1,16 +1,20 @@
 """The `sprintlog serve` command: a live view of the sprints in a browser."""
 
 import os
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from sprintlog.engine import errors, extras, own_files
+from sprintlog.engine.service.place.location import state_folder
 from sprintlog.projections.views.log import LogServed
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
-from ..context import open_workspace, with_json
+from ..context import open_workspace, with_json, with_logs
 from ..output import note, print_answer, warn
 from ..record import Options, Recording, check_actor, check_is_on, refresh_stream
 
@@ -24,6 +28,7 @@ ACTOR = "operator:web"
 
 
 @typed.command("serve")
+@with_logs
 @typed.option(
     "--host",
     default="127.0.0.1",
@@ -58,6 +63,7 @@ ACTOR = "operator:web"
 @click.pass_context
 def command(
     context: click.Context,
+    logs: dict[str, str],
     host: str,
     port: int,
     names: tuple[str, ...],
@@ -66,7 +72,7 @@ def command(
     new_token: bool,
     as_json: bool,
 ) -> None:
-    """Serve a live view of the sprints to a browser.
+    """Serve a live view of the sprints to a browser, also of several logs.
 
     The command prints an address with a token, which the browser then stores in a cookie.
     Access without the token is denied, and the page is read-only without --write. The
@@ -74,6 +80,8 @@ def command(
     restart.
 
     Examples: sprintlog serve
+
+    sprintlog serve --log ~/api --log ~/web
 
     sprintlog serve --write --port 0
     """
@@ -91,8 +99,16 @@ def command(
     from ..web.guard import Access, kept_token
     from ..web.server import Logged, bound, hand_on, logger, made
 
-    with open_workspace() as workspace:
-        folder = workspace.location.folder
+    opens = {name: partial(open_workspace, log) for name, log in logs.items()}
+    opens = opens or {"": partial(open_workspace)}
+    if len(opens) > 1:
+        # The address of one log must not give access to others.
+        folder = (state_folder(os.environ) or Path(os.devnull)) / "serve"
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    else:
+        with next(iter(opens.values()))() as workspace:
+            folder = workspace.location.folder
     listening = bound(host, port)
     found = int(listening.getsockname()[1])
     token = kept_token(folder, is_new=new_token)
@@ -102,7 +118,7 @@ def command(
         warn(f"others can reach {host}, and the connection is not encrypted")
     access = Access(token, port=found, names=(*names, host))
     served = ServerSettings(access, served_by(), writes=writes, actor=actor)
-    server = Server(open_workspace, served, log.warning)
+    server = Server(opens, served, log.warning)
     is_verbose = context.find_root().params.get("verbose")
     app = make_app(server)
     at = f"[{host}]" if ":" in host else host

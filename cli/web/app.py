@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from importlib.resources import files
+from time import time_ns
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
@@ -13,19 +14,24 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import Receive, Scope, Send
 
 import sprintlog.errors as errors
-from sprintlog.events import RecordedEvent
 from sprintlog.pages import LivePages
-from sprintlog.questions import answer, event_line, number
-from sprintlog.servers import LogFollower, error_answer, exit_code, json_line
-from sprintlog.workspaces import Workspace
+from sprintlog.questions import answer, number
+from sprintlog.servers import error_answer, exit_code, json_line
 
 from . import actions
 from .actions import WebHost
-from .followed_log import EventLine, FellBehindError, LogReader, Tail, lines_after
+from .followed_log import (
+    EventLine,
+    FellBehindError,
+    LogNews,
+    OpenWorkspace,
+    ServedLog,
+    Tail,
+)
 from .guard import Access, Guard, form_token, is_form_of, is_same, policy
 
 STREAMS_MAX = 256
@@ -66,97 +72,106 @@ class ServerSettings(NamedTuple):
 
 
 class Server:
-    """Shared state of all requests: a reader, a follower and the newest events."""
+    """Shared state of all requests: the logs, and the newest changes of all of them."""
 
     def __init__(
-        self, open_workspace: Callable[[], Workspace], settings: ServerSettings, tell: Tell
+        self, logs: Mapping[str, OpenWorkspace], settings: ServerSettings, tell: Tell
     ) -> None:
+        """Serve the logs that `logs` opens, by name."""
         self.settings, self.tell = settings, tell
-        self.open_workspace = open_workspace
-        self.reader = LogReader(open_workspace)
         self.form_token = form_token(settings.access.token)
         token = self.form_token if settings.writes else None
-        self.pages = LivePages(actions.ACTIONS, token)
-        self.tail: Tail
+        self.logs = {
+            name: ServedLog(name, x, LivePages(actions.ACTIONS, token))
+            for name, x in logs.items()
+        }
+        # After a restart, the positions of older pages are outside the range.
+        self.news = Tail(time_ns() // 1_000_000)
         self.listening = 0
         self._writing = asyncio.Lock()
         # Read once, because an upgrade may replace the files while the server is running.
         folder = files(__package__).joinpath("static")
         own = {x: folder.joinpath(x).read_bytes() for x in ("live.js", "web.css")}
-        self.files = {**own, "page.css": self.pages.style().encode()}
+        self.files = {**own, "page.css": LivePages.style().encode()}
 
     @asynccontextmanager
     async def running(self, app: Starlette) -> AsyncIterator[None]:
-        """Follow the log while the server is running."""
-        position = await self.reader.ask(lambda workspace: workspace.log.head().position)
-        self.tail = Tail(position, self._page)
-        loop = asyncio.get_running_loop()
-
-        def hand(take: Callable[[Any], None], given: Any) -> None:
-            # The event loop may already be closed.
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(take, given)
-
-        def take(page: list[RecordedEvent]) -> bool:
-            hand(self.tail.take, [*map(event_line, page)])
-            return True
-
-        def fail(error: errors.SprintlogError) -> bool:
-            self.tell(error.message)
-            hand(self.tail.fail, error.message)
-            return True
-
-        opens = self.open_workspace
-        follower = LogFollower(opens, after=position, take=take, fail=fail)
-        follower.start()
+        """Follow the logs while the server is running."""
+        logs = self.logs.values()
+        await asyncio.gather(*(log.start(self.tell, self._hear) for log in logs))
         try:
             yield
         finally:
-            self.tail.close()
-            await asyncio.to_thread(follower.end)
-            await asyncio.to_thread(self.reader.close)
+            self.close()
+            await asyncio.gather(*(asyncio.to_thread(log.end) for log in logs))
 
-    async def _page(self, after: int, limit: int) -> list[EventLine]:
-        return await self.reader.ask(lambda w: lines_after(w, after, limit))
+    def close(self) -> None:
+        """End all event streams."""
+        for tail in (self.news, *(log.tail for log in self.logs.values())):
+            tail.close()
+
+    def _hear(self, name: str, lines: list[EventLine]) -> None:
+        at = self.news.position + 1
+        changes = enumerate(lines or [None], at)
+        self.news.take([LogNews(n, name, line) for n, line in changes])
+
+    def _one(self, request: Request) -> ServedLog | None:
+        """Return the log that an address names; None if it is an address of all logs."""
+        if (name := request.path_params.get("log")) is None:
+            return None if len(self.logs) > 1 else next(iter(self.logs.values()))
+        if name not in self.logs:
+            raise errors.NotFoundError(f"there is no log {name[:60]!r} on this server")
+        return self.logs[name]
+
+    def _log(self, request: Request) -> ServedLog:
+        if (one := self._one(request)) is None:
+            known = ", ".join(f"/log/{name}/" for name in self.logs)
+            raise errors.NotFoundError(f"the address of a log begins with {known}")
+        return one
 
     # --- Reading ----------------------------------------------------------------
     async def overview(self, request: Request) -> Response:
-        """Return the overview of all sprints in the log; `q` searches their texts."""
+        """Return the overview of all sprints in the logs; `q` searches their texts."""
         query = _parameters(request, "q").get("q", "")
-        return HTMLResponse(await self.reader.ask(lambda w: self.pages.overview(w, query)))
+        if (one := self._one(request)) is not None:
+            position, parts = one.tail.position, [await one.part(query, "")]
+        else:
+            position, logs = self.news.position, self.logs.items()
+            parts = await asyncio.gather(*(log.part(query, name) for name, log in logs))
+        return HTMLResponse(LivePages.overview(parts, query, position))
 
     async def sprint(self, request: Request) -> Response:
         """Return the page of a sprint."""
-        given = _parameters(request, "id")
-        made = await self.reader.ask(lambda w: self.pages.page(w, given.get("id")))
-        own = {"Content-Security-Policy": policy(*self.pages.policy())}
+        given, log = _parameters(request, "id"), self._log(request)
+        made = await log.ask(lambda w: log.pages.page(w, given.get("id")))
+        own = {"Content-Security-Policy": policy(*log.pages.policy())}
         return HTMLResponse(made, headers=own)
 
     async def iteration(self, request: Request) -> Response:
         """Return the view of an iteration, for the page of its sprint."""
-        given = _parameters(request, "id", "n")
-        n, read = number(given.get("n", ""), field="n"), self.pages.iteration
-        return HTMLResponse(await self.reader.ask(lambda w: read(w, given.get("id"), n)))
+        given, log = _parameters(request, "id", "n"), self._log(request)
+        n, read = number(given.get("n", ""), field="n"), log.pages.iteration
+        return HTMLResponse(await log.ask(lambda w: read(w, given.get("id"), n)))
 
     async def compare(self, request: Request) -> Response:
         """Return the page that compares two sprints."""
-        given, read = _parameters(request, "id", "with"), self.pages.comparison
-        return HTMLResponse(await self.reader.ask(lambda w: read(w, given)))
+        given, log = _parameters(request, "id", "with"), self._log(request)
+        return HTMLResponse(await log.ask(lambda w: log.pages.comparison(w, given)))
 
     async def api(self, request: Request) -> Response:
         """Return a command's `--json` answer."""
         command = request.path_params["command"].replace("/", " ")
-        given = _parameters(request)
-        return await self.reader.ask(lambda w: _json(answer(w, command, given)))
+        given, log = _parameters(request), self._log(request)
+        return await log.ask(lambda w: _json(answer(w, command, given)))
 
     async def metrics(self, request: Request) -> Response:
         """Return the figures of all sprints in the OpenMetrics format."""
-        said = await self.reader.ask(self.settings.host.metrics)
+        said = await self._log(request).ask(self.settings.host.metrics)
         return Response(said, headers={"Content-Type": METRICS_TYPE})
 
     async def health(self, request: Request) -> Response:
-        """Return a response that states whether the log can be read."""
-        if self.tail.problem is not None:
+        """Return a response that states whether any log can be read."""
+        if all(log.tail.problem is not None for log in self.logs.values()):
             return PlainTextResponse("the log cannot be read\n", 503)
         return PlainTextResponse("ok\n")
 
@@ -170,7 +185,9 @@ class Server:
     # --- Events -----------------------------------------------------------------
     async def events(self, request: Request) -> Response:
         """Return a stream of all events after a position, including future events."""
-        asked = _parameters(request, "after").get("after", str(self.tail.position))
+        log = self._one(request)
+        tail = log.tail if log else self.news
+        asked = _parameters(request, "after").get("after", str(tail.position))
         # A page that reconnects states the last event it received.
         seen = request.headers.get("last-event-id", asked)
         after = number(seen, field="after")
@@ -178,20 +195,23 @@ class Server:
             return PlainTextResponse(
                 "refused: too many pages are open\n", 503, {"Retry-After": "5"}
             )
-        return _Stream(self, after)
+        return _Stream(self, self.said(log, after))
 
-    async def said(self, after: int) -> AsyncIterator[ServerSentEvent]:
+    async def said(
+        self, log: ServedLog | None, after: int
+    ) -> AsyncIterator[ServerSentEvent]:
         """Yield the messages of a stream after a position while the stream is open."""
         try:
-            head = self.tail.position
-            if after > head:
-                head = await self.reader.ask(lambda w: w.log.head().position)
-            if after > head:
+            tail = log.tail if log else self.news
+            head = tail.position
+            if log and after > head:
+                head = await log.ask(lambda w: w.log.head().position)
+            if not tail.first <= after <= head:
                 # The log was replaced by another one.
                 yield ServerSentEvent(event="reset", data="{}", id=str(head))
                 after = head
             yield ServerSentEvent(comment="here", retry=1000)
-            async for line in self.tail.after(after):
+            async for line in tail.after(after):
                 said = msgspec.json.encode(line).decode()
                 yield ServerSentEvent(said, id=str(line.position))
         except FellBehindError:
@@ -204,23 +224,18 @@ class Server:
         given = await self._form(request)
         sprint_id, version = given.pop("sprint", ""), given.pop("version", None)
         request.state.sprint = sprint_id
-        settings = self.settings
+        settings, log = self.settings, self._log(request)
         wanted = actions.wanted(
             settings.host, command, sprint_id, given, actor=settings.actor
         )
         if version is None:
-            shown = await self.reader.ask(wanted.show)
-            return HTMLResponse(self.pages.confirmation(wanted, shown))
+            shown = await log.ask(wanted.show)
+            return HTMLResponse(log.pages.confirmation(wanted, shown))
         expected = number(version, field="version")
         async with self._writing:
-            await asyncio.to_thread(self._record, wanted, expected)
+            await asyncio.to_thread(_record, log, wanted, expected)
         self.tell(f"recorded: {command}")
-        return RedirectResponse(f"/sprint?{urlencode({'id': sprint_id})}", 303)
-
-    def _record(self, wanted: actions.WantedAction, version: int) -> None:
-        # Use a separate connection: waiting for the lock must not delay readers.
-        with self.open_workspace() as workspace:
-            wanted.record(workspace, version)
+        return RedirectResponse(f"sprint?{urlencode({'id': sprint_id})}", 303)
 
     async def _form(self, request: Request) -> dict[str, str]:
         if not is_form_of(request):
@@ -243,11 +258,16 @@ class Server:
         return given
 
 
+def _record(log: ServedLog, wanted: actions.WantedAction, version: int) -> None:
+    # Use a separate connection: waiting for the lock must not delay readers.
+    with log.opens() as workspace:
+        wanted.record(workspace, version)
+
+
 class _Stream(EventSourceResponse):
     """A page's event stream, counted as open from the start to the end of the answer."""
 
-    def __init__(self, server: Server, after: int) -> None:
-        said = server.said(after)
+    def __init__(self, server: Server, said: AsyncIterator[ServerSentEvent]) -> None:
         super().__init__(said, ping=PING_SECONDS, send_timeout=SEND_SECONDS_MAX)
         self._server = server
 
@@ -292,8 +312,11 @@ def make_app(server: Server) -> Guard:
         errors.SprintlogError: _failed,
         HTTPException: _http_failed,
     }
+    routes = routes_of(server)
     app = Starlette(
-        routes=routes_of(server), exception_handlers=handlers, lifespan=server.running
+        routes=[*routes, Mount("/log/{log}", routes=routes)],
+        exception_handlers=handlers,
+        lifespan=server.running,
     )
     return Guard(app, access=server.settings.access, writes=server.settings.writes)
 
@@ -322,9 +345,10 @@ def _json(answer: Any, status: int = 200) -> Response:
 async def _failed(request: Request, error: errors.SprintlogError) -> Response:
     is_invalid = isinstance(error, errors.InvalidInputError)
     status = 400 if is_invalid else STATUSES.get(exit_code(error), 422)
-    if request.url.path.startswith("/api/"):
+    path = request.url.path.removeprefix(request.scope.get("root_path", ""))
+    if path.startswith("/api/"):
         return _json(error_answer(error), status)
-    if request.url.path in ("/events", "/metrics"):
+    if path in ("/events", "/metrics"):
         return PlainTextResponse(f"error: {error.message}\n", status)
     sprint_id = getattr(request.state, "sprint", None) or request.query_params.get("id")
     return HTMLResponse(LivePages.refused(error, sprint_id), status)

@@ -1,41 +1,28 @@
-"""The end of the log for all open pages; a single thread reads the log and answers."""
+"""The end of a log for all open pages; a single thread reads the log and answers."""
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import islice
 from typing import Any, TypeVar
 
+import msgspec
+
+from sprintlog.errors import SprintlogError
+from sprintlog.events import RecordedEvent
+from sprintlog.pages import LivePages
 from sprintlog.questions import event_line
-from sprintlog.servers import ResidentLog
+from sprintlog.servers import LogFollower, ResidentLog
 from sprintlog.workspaces import Workspace
 
 EventLine = Any
 Answer = TypeVar("Answer")
-
-
-class LogReader:
-    """Answers questions about a log in the single thread that opened its store.
-
-    The states of sprints stay in memory between questions.
-    """
-
-    def __init__(self, opens: Callable[[], Workspace]) -> None:
-        self._log = ResidentLog(opens)
-        self._thread = ThreadPoolExecutor(1, "reader")
-
-    async def ask(self, question: Callable[[Workspace], Answer]) -> Answer:
-        """Return the answer to a question; errors are raised unchanged."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(
-            self._thread, lambda: question(self._log.workspace())
-        )
-
-    def close(self) -> None:
-        """Close the log and stop the thread."""
-        self._thread.submit(self._log.close)
-        self._thread.shutdown(wait=True, cancel_futures=False)
+OpenWorkspace = Callable[[], Workspace]
+ANSWER_SECONDS = 5
+"""The time limit for a log's part of the overview."""
+PROBLEMS = (SprintlogError, OSError, TimeoutError)
 
 
 KEPT_MAX = 2048
@@ -58,28 +45,24 @@ class Tail:
     The object belongs to the server's event loop.
     """
 
-    def __init__(self, position: int, read_page: ReadPage) -> None:
-        self.position = position
+    def __init__(self, position: int, read_page: ReadPage | None = None) -> None:
+        """Start after a position; without `read_page`, old events are skipped."""
+        self.first = self.position = position
         """The position of the last known event."""
         self.is_closed = False
         self.problem: str | None = None
         """The reason why the log cannot be read; None if it can."""
-        self._read_page = read_page
+        self._read_page = read_page or self._newest
         self._kept: deque[EventLine] = deque(maxlen=KEPT_MAX)
         self._changed = asyncio.Event()
 
     def take(self, lines: Sequence[EventLine]) -> None:
         """Add appended events in order."""
         new = [line for line in lines if line.position > self.position]
-        self.problem = None
         if new:
             self._kept.extend(new)
             self.position = new[-1].position
             self._wake()
-
-    def fail(self, problem: str) -> None:
-        """Record that the log cannot currently be read."""
-        self.problem = problem
 
     def close(self) -> None:
         """Stop all waiting readers."""
@@ -118,9 +101,86 @@ class Tail:
         skipped = position + 1 - self._kept[0].position
         return list(islice(self._kept, skipped, skipped + PAGE))
 
+    async def _newest(self, position: int, limit: int) -> list[EventLine]:
+        return [*self._kept]
+
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
+
+
+class LogNews(msgspec.Struct, frozen=True):
+    """A change of one of several logs; its position counts the changes of all logs."""
+
+    position: int
+    log: str
+    event: EventLine | None
+    """The appended event; None if the log became readable or unreadable."""
+
+
+class ServedLog:
+    """A log that is served: its pages, its newest events, and the answers to questions.
+
+    A single thread opens its store and answers; the states of sprints stay in memory.
+    """
+
+    def __init__(self, name: str, opens: OpenWorkspace, pages: LivePages) -> None:
+        self.name, self.opens, self.pages = name, opens, pages
+        self.tail = Tail(0, lambda n, most: self.ask(lambda w: lines_after(w, n, most)))
+        self._log, self._thread = ResidentLog(opens), ThreadPoolExecutor(1, "reader")
+        self._follower: LogFollower | None = None
+
+    async def ask(self, question: Callable[[Workspace], Answer]) -> Answer:
+        """Return the answer to a question; errors are raised unchanged."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(
+            self._thread, lambda: question(self._log.workspace())
+        )
+
+    async def start(self, tell: Callable[[str], None], hear: Callable[..., None]) -> None:
+        """Start to follow the log, which is retried while the log cannot be read.
+
+        `hear` receives the log's name and its new events; none if its state changed.
+        """
+        loop = asyncio.get_running_loop()
+        with suppress(*PROBLEMS):
+            async with asyncio.timeout(ANSWER_SECONDS):
+                self.tail.position = await self.ask(lambda w: w.log.head().position)
+
+        def took(lines: list[EventLine], problem: str | None) -> None:
+            is_news, self.tail.problem = problem != self.tail.problem, problem
+            self.tail.take(lines)
+            if lines or is_news:
+                hear(self.name, lines)
+
+        def hand(page: Sequence[RecordedEvent], problem: str | None = None) -> bool:
+            # The event loop may already be closed.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(took, [*map(event_line, page)], problem)
+            return True
+
+        def fail(error: SprintlogError) -> bool:
+            tell(f"{self.name}: {error.message}" if self.name else error.message)
+            return hand((), error.message)
+
+        after = self.tail.position
+        self._follower = LogFollower(self.opens, after=after, take=hand, fail=fail)
+        self._follower.start()
+
+    async def part(self, query: str, name: str) -> Any:
+        """Return the log's part of the overview, or the reason why it cannot be read."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await self.ask(lambda w: self.pages.part(w, query, name))
+        except PROBLEMS as error:
+            return self.pages.unreadable(name, error)
+
+    def end(self) -> None:
+        """Stop following, and close the log."""
+        if self._follower is not None:
+            self._follower.end()
+        self._thread.submit(self._log.close)
+        self._thread.shutdown(wait=True, cancel_futures=False)
 
 
 def lines_after(workspace: Workspace, after: int, limit: int) -> list[EventLine]:

@@ -70,7 +70,7 @@ def _posted(
     action: Any, fields: Mapping[str, object], *inside: object, **attributes: str
 ) -> Markup:
     """Return an action's form, with hidden fields."""
-    there = address("/act", {"do": action.command})
+    there = address("act", {"do": action.command})
     whole = (hidden(fields), *inside)
     return tag("form", *whole, action=there, method="post", **attributes)
 
@@ -98,11 +98,11 @@ def confirmation(wanted: Any, shown: Any, form_token: str) -> str:
         {**given, "sprint": sprint_id, "form": form_token, "version": shown.version},
         tag("button", action.label, type="submit", autofocus=True),
         " ",
-        link("Cancel", "/sprint", id=sprint_id),
+        link("Cancel", "sprint", id=sprint_id),
     )
     return document(
         f"{action.label}?",
-        bar(link("all sprints", "/"), link(sprint_id, "/sprint", id=sprint_id)),
+        bar(link("all sprints", "/"), link(sprint_id, "sprint", id=sprint_id)),
         tag(
             "main",
             head(f"{action.label}: {sprint_id}", f"as of version {shown.version}"),
@@ -118,7 +118,7 @@ def confirmation(wanted: Any, shown: Any, form_token: str) -> str:
 def refused(error: SprintlogError, sprint_id: str | None) -> str:
     """Return an error page that includes the error's hint."""
     hint = tag("p", told(error.hint)) if error.hint else None
-    back = link("Back", "/sprint", id=sprint_id) if sprint_id else link("Back", "/")
+    back = link("Back", "sprint", id=sprint_id) if sprint_id else link("Back", "/")
     said = tag("p", error.message, class_="error", role="alert")
     return document(
         "sprintlog: refused",
@@ -133,7 +133,7 @@ _ICON = tag("link", rel="icon", href="data:,")
 
 
 def address(path: str, query: Mapping[str, str | None]) -> str:
-    """Return a URL within this server."""
+    """Return a URL within this server; without a leading slash, it is of the same log."""
     said = urlencode({name: text for name, text in query.items() if text is not None})
     return f"{path}?{said}" if said else path
 

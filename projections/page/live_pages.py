@@ -1,7 +1,7 @@
 """The live pages: an overview, the page of a sprint, and a comparison of two sprints."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from time import monotonic
 from typing import Any, NamedTuple
@@ -35,23 +35,39 @@ _PARTS = {"prompt": "plan", "answer": "events"}
 """The sections with texts outside iterations, by kind."""
 
 
-def overview(workspace: Workspace, query: str = "") -> str:
-    """Return the page of all sprints in the log, with the results of a search."""
-    position = workspace.log.head().position
-    found = _results(workspace, query) if query.strip() else NOTHING
+def overview(parts: Sequence[Markup], query: str, position: int) -> str:
+    """Return the page of all sprints, given the part of each log."""
+    nav = bar(tag("strong", "all sprints"), is_live=True)
+    main = tag("main", head("All sprints"), _search_form(query), *parts)
+    return document("All sprints", nav, main, position=position)
+
+
+def part(workspace: Workspace, query: str = "", name: str = "") -> Markup:
+    """Return a log's sprints and found texts; a log has a name if there are several."""
+    at = f"log/{name}/" if name else ""
+    found = _results(workspace, query, at) if query.strip() else NOTHING
     listed = tag("p", "There is no sprint in this log yet.", class_="empty")
-    if rows := [*_sprints(workspace)]:
+    if rows := [*_sprints(workspace, at)]:
         compare = tag("button", "compare two sprints")
-        form = tag("form", compare, id="compare", action="/compare")
+        form = tag("form", compare, id=f"compare{at}", action=f"{at}compare")
         listed = joined(table(HEAD, rows, label="sprints", class_="labelled sprints"), form)
-    where = f"{workspace.location.root}, {counted(position, 'event')}"
-    parts = (_search_form(query), found, section("sprints", "Sprints", listed))
-    return document(
-        "All sprints",
-        bar(tag("strong", "all sprints"), is_live=True),
-        tag("main", head("All sprints", where), *parts),
-        position=position,
-    )
+    place = (name and workspace.location.address) or workspace.location.root
+    where = f"{place}, {counted(workspace.log.head().position, 'event')}"
+    return joined(found, _of_log(name, where, inside=listed))
+
+
+def unreadable(name: str, error: Exception) -> Markup:
+    """Return the part of a log that cannot be read."""
+    why = getattr(error, "message", None) or str(error) or "it does not answer"
+    hint = getattr(error, "hint", None)
+    told = tag("p", why, hint and joined("; ", said(hint)), class_="error", role="alert")
+    return _of_log(name, inside=told)
+
+
+def _of_log(name: str, *note: str, inside: Markup) -> Markup:
+    if not name:
+        return section("sprints", "Sprints", inside, note=note)
+    return section(f"log-{name}", link(name, f"/log/{name}/"), inside, note=note)
 
 
 def _search_form(query: str) -> Markup:
@@ -59,16 +75,16 @@ def _search_form(query: str) -> Markup:
     label = "prompts, answers, files, learnings"
     given = {"type": "search", "name_": "q", "maxlength": QUERY_CHARS_MAX}
     typed = tag("input", value=query, placeholder=label, aria_label=label, **given)
-    inside = (typed, tag("button", "Search"), link("clear", "/") if query else None)
-    return tag("form", *inside, action="/", role="search", id="search")
+    inside = (typed, tag("button", "Search"), link("clear", ".") if query else None)
+    return tag("form", *inside, action=".", role="search", id="search")
 
 
-def _results(workspace: Workspace, query: str) -> Markup:
+def _results(workspace: Workspace, query: str, at: str) -> Markup:
     """Return the section with the results of a search."""
     found = search_sprints(workspace, query[:QUERY_CHARS_MAX], RESULTS_MAX)
     sprints, listed = workspace.sprints(), list[Markup]()
     for kind, sprint, iterations, pieces in found:
-        there = address("/sprint", {"id": sprint})
+        there = address(f"{at}sprint", {"id": sprint})
         parts = {f"iteration {n}": f"i{n}" for n in iterations[-LINKS_MAX:] if n}
         parts = parts or {_PARTS.get(kind, "learnings"): ""}
         each = [tag("a", x, href=f"{there}#{at or x}") for x, at in parts.items()]
@@ -76,7 +92,7 @@ def _results(workspace: Workspace, query: str) -> Markup:
         where = (sprint or "journal", *(each if sprint in sprints else ()))
         listed.append(tag("li", tag("small", kind), *where, tag("div", *shown)))
     note = (counted(len(found), "result"), " or more" * (len(found) == RESULTS_MAX))
-    return section("found", "Found", tag("ul", *listed, class_="cards"), note=note)
+    return section(f"found{at}", "Found", tag("ul", *listed, class_="cards"), note=note)
 
 
 HEAD = (
@@ -85,7 +101,7 @@ HEAD = (
 )
 
 
-def _sprints(workspace: Workspace) -> Iterator[Markup]:
+def _sprints(workspace: Workspace, at: str) -> Iterator[Markup]:
     """Yield each sprint's table row, open sprints first."""
     standing = sorted(
         (workspace.status_of(x, n) == "completed", x)
@@ -110,8 +126,8 @@ def _sprints(workspace: Workspace) -> Iterator[Markup]:
         )
         named = zip(HEAD[4:], figures, strict=True)
         cells = [
-            tag("td", _choice(name, "id", "first"), _choice(name, "with", "second")),
-            tag("td", link(name, "/sprint", id=name), tag("div", tag("small", tree))),
+            tag("td", *(_choice(name, x, f"compare{at}") for x in ("id", "with"))),
+            tag("td", link(name, f"{at}sprint", id=name), tag("div", tag("small", tree))),
             tag("td", chip(str(found.status))),
             tag("td", *told, class_="t"),
             *(tag("td", text(x), class_="num", data_label=label) for label, x in named),
@@ -119,9 +135,10 @@ def _sprints(workspace: Workspace) -> Iterator[Markup]:
         yield row(cells)
 
 
-def _choice(name: str, key: str, nth: str) -> Markup:
+def _choice(name: str, key: str, form: str) -> Markup:
     """Return the radio button that makes a sprint the first or second of a comparison."""
-    given = {"name_": key, "value": Markup(escape(name)), "form": "compare"}
+    nth = "first" if key == "id" else "second"
+    given = {"name_": key, "value": Markup(escape(name)), "form": form}
     return tag("input", type="radio", required=True, aria_label=f"{nth}: {name}", **given)
 
 
@@ -141,7 +158,7 @@ def comparison(workspace: Workspace, given: Mapping[str, str]) -> str:
         section("prompts", "Last prompts", tag("div", *map(_asked, pair), class_="pair")),
     )
     title = " and ".join(names)
-    nav = bar(link("all sprints", "/"), *(link(x, "/sprint", id=x) for x in names))
+    nav = bar(link("all sprints", "/"), *(link(x, "sprint", id=x) for x in names))
     return document(title, nav, tag("main", head(title), *parts))
 
 
@@ -160,7 +177,7 @@ def _side_by_side(what: str, names: list[str], one: Side, other: Side) -> Markup
 
 def _at(facts: SprintFacts, label: object, place: str) -> Markup:
     """Return a link to a place in a sprint's page, such as the view of an iteration."""
-    return tag("a", label, href=f"{address('/sprint', {'id': facts.sprint.id})}#{place}")
+    return tag("a", label, href=f"{address('sprint', {'id': facts.sprint.id})}#{place}")
 
 
 def _told(facts: SprintFacts) -> Side:
@@ -218,7 +235,8 @@ class LivePages:
     policy = staticmethod(page.sources)
     """Return the digests of the style and script of a sprint's page."""
     style = staticmethod(page.style_sheet)
-    overview = staticmethod(overview)
+    overview, part = staticmethod(overview), staticmethod(part)
+    unreadable = staticmethod(unreadable)
     comparison = staticmethod(comparison)
     refused = staticmethod(live_markup.refused)
     entered = staticmethod(entered)

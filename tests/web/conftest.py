@@ -5,7 +5,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -18,7 +18,8 @@ from starlette.types import Message
 from sprintlog.cli.history.serve import served_by
 from sprintlog.cli.web.actions import ACTIONS as ACTIONS
 from sprintlog.cli.web.actions import TEXT_CHARS_MAX as TEXT_CHARS_MAX
-from sprintlog.cli.web.app import Server, ServerSettings
+from sprintlog.cli.web.app import Server as Server
+from sprintlog.cli.web.app import ServerSettings
 from sprintlog.cli.web.app import make_app as make_app
 from sprintlog.cli.web.guard import Access, Guard, form_token
 from sprintlog.cli.web.server import bound
@@ -53,7 +54,7 @@ class Said(list[str]):
 
 
 def make_server(
-    open_workspace: Callable[[], Workspace],
+    open_workspace: Callable[[], Workspace] | Mapping[str, Callable[[], Workspace]],
     said: list[str],
     *,
     writes: bool = False,
@@ -63,7 +64,8 @@ def make_server(
     """Return a server with a known token."""
     access = Access(TOKEN, port=port)
     settings = ServerSettings(access, served_by(), writes=writes, actor=actor)
-    return Server(open_workspace, settings, said.append)
+    logs = {"": open_workspace} if callable(open_workspace) else open_workspace
+    return Server(logs, settings, said.append)
 
 
 @pytest.fixture
@@ -280,7 +282,7 @@ def listening(folder: Path, *, writes: bool = False, port: int = 0) -> Iterator[
     finally:
         serves.should_exit = True
         # A signal normally ends a server's streams; here there is none.
-        loop.call_soon_threadsafe(server.tail.close)
+        loop.call_soon_threadsafe(server.close)
         thread.join()
         taken.close()
 

@@ -93,7 +93,7 @@ def test_a_form_records_what_the_command_does(
     given, typed = SAME[command]
     with writing(server_of(log, writes=True)) as writer:
         answer = agree(writer, command, given)
-        assert (answer.status_code, answer.headers["location"]) == (303, "/sprint?id=auth")
+        assert (answer.status_code, answer.headers["location"]) == (303, "sprint?id=auth")
     by_form = recorded(done)
     assert done("verify").code == 0
     monkeypatch.chdir(beside)
@@ -254,7 +254,7 @@ def test_a_secret_in_a_form_is_masked(writer: TestClient) -> None:
 def test_what_can_be_decided_is_on_the_page(writer: TestClient, client: TestClient) -> None:
     """A writable page has forms for the possible actions; a read-only one has none."""
     page = writer.get("/sprint?id=auth").text
-    offered = {unescape(x) for x in re.findall(r'action="/act\?do=([^"]+)"', page)}
+    offered = {unescape(x) for x in re.findall(r'action="act\?do=([^"]+)"', page)}
     assert {name.replace("+", " ") for name in offered} == set(ACTIONS) - {"sprint resume"}
     assert "/act" not in client.get("/sprint?id=auth").text
 

@@ -148,7 +148,7 @@ def test_a_person_decides_from_the_page(page: "Page", log: Path) -> None:
     with listening(log, writes=True) as port:
         failed = enter(page, port)
         page.click("#act summary >> text=Request req-1")
-        form = page.locator("form[action='/act?do=queue+approve']")
+        form = page.locator("form[action='act?do=queue+approve']")
         form.locator("input[name=reasoning]").fill("people cannot log in")
         form.locator("button").click()
         page.wait_for_selector("text=It would record")
@@ -157,7 +157,7 @@ def test_a_person_decides_from_the_page(page: "Page", log: Path) -> None:
         assert "approve" in (page.text_content("#decisions") or "")
         assert "people cannot log in" in (page.text_content("#decisions") or "")
         page.click("#act summary >> text=Pause")
-        page.click("form[action='/act?do=sprint+pause'] button")
+        page.click("form[action='act?do=sprint+pause'] button")
         page.click("button >> text=Pause")
         page.wait_for_selector("#head >> text=paused")
     assert failed == []
@@ -191,7 +191,7 @@ def test_anybody_can_read_what_is_served(page: "Page", log: Path) -> None:
             if url is None:
                 page.goto(shown)
                 page.click("#act summary >> text=Pause")
-                page.click("form[action='/act?do=sprint+pause'] button")
+                page.click("form[action='act?do=sprint+pause'] button")
             else:
                 page.goto(url)
             page.evaluate(

@@ -43,6 +43,10 @@ NAME = "<script>alert(1)\"'><img src=x onerror=alert(1)>&quot;"
 HOSTILE = f"{NAME}\u202e\x1b[2J"
 
 
+LOCAL = r"(/(?!/)|#|\?|\.$|(log/[\w.-]+/)?(sprint|compare|act)\b|data:,$)"
+"""Matches addresses on the same server."""
+
+
 class Acting(HTMLParser):
     """Collects what acts in a page: scripts, handlers, frames, addresses elsewhere."""
 
@@ -60,7 +64,7 @@ class Acting(HTMLParser):
             self.found.append(tag)
         for name in ("href", "src", "action", "formaction", "xlink:href"):
             value = given.get(name, "")
-            if value and not re.match(r"(/(?!/)|#|\?|data:,$)", value):
+            if value and not re.match(LOCAL, value):
                 self.found.append(f"{tag} {name}={value}")
         self.scripts += tag == "script"
 
@@ -142,7 +146,7 @@ def test_two_sprints_are_side_by_side(log: Path) -> None:
                 workspace.handle(command, sprint_id=name)
         page = LivePages.comparison(workspace, {"id": "auth", "with": "new"})
     (tests_,) = re.findall("<tr><th[^>]*>its test count</th>(.*?)</tr>", page)
-    link = '<td><a href="/sprint?id={}#i1">{}</a></td>'
+    link = '<td><a href="sprint?id={}#i1">{}</a></td>'
     assert tests_ == f"{link.format('auth', 40)}{link.format('new', 43)}<td>+3</td>"
     (cost_,) = re.findall("<tr><th[^>]*>cost</th>(.*?)</tr>", page)
     # The difference of an unknown cost is unknown.
@@ -227,8 +231,8 @@ def test_all_sprints_and_work_trees_are_on_one_page(
     with TestClient(make_app(server_of(log)), base_url=ORIGIN) as client:
         client.get(f"/?token={TOKEN}")
         page = client.get("/").text
-    linked = page.index("/sprint?id=linked")
-    assert page.index("/sprint?id=auth") < linked < page.index("/sprint?id=other")
+    linked = page.index("sprint?id=linked")
+    assert page.index("sprint?id=auth") < linked < page.index("sprint?id=other")
     assert "work tree feature" in page[linked:].split("</tr>")[0]
     assert "at setup" in page
 
@@ -247,12 +251,12 @@ def test_a_search_links_to_iterations(
 ) -> None:
     """Prompts, answers, files and learnings are found, with links to their iterations."""
     with night(tmp_path) as workspace:
-        page = LivePages.overview(workspace, query)
-        assert "0 results" in LivePages.overview(workspace, "nowhere")
+        page = LivePages.part(workspace, query)
+        assert "0 results" in LivePages.part(workspace, "nowhere")
     assert 'data-label="best score">0.97<' in page
     first = page.split('id="found"')[1].split("</li>")[0]
     assert f"<small>{kind}</small>" in first
-    assert f'href="/sprint?id=checkout{part}"' in first
+    assert f'href="sprint?id=checkout{part}"' in first
     assert words in first
 
 

@@ -104,7 +104,7 @@ def test_open_pages_add_one_reader(log: Path, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(resident_log, "follow", follow)
     read = followed_log.lines_after
-    monkeypatch.setattr(web, "lines_after", lines_after)
+    monkeypatch.setattr(followed_log, "lines_after", lines_after)
 
     async def with_pages(number: int) -> dict[str, int]:
         counts.clear()
@@ -316,7 +316,7 @@ def test_a_log_that_cannot_be_read_is_said_and_tried_again(
             await page.until(lambda one: one.status == 200)
             await page.until_at(await asyncio.to_thread(note, log, "back"))
             assert said == ["the log is held by others"]
-            assert server.tail.problem is None
+            assert server.logs[""].tail.problem is None
             await page.leave()
 
     in_loop(test)

@@ -169,7 +169,7 @@
 
   function listen() {
     if (source !== null || document.hidden) return;
-    source = new EventSource(`/events?after=${position}`);
+    source = new EventSource(`events?after=${position}`);
     source.onopen = () => say("live", "good");
     source.onmessage = hear;
     source.addEventListener("reset", () => window.location.reload());

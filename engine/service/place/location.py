@@ -127,16 +127,20 @@ class Location(msgspec.Struct, frozen=True):
         return self.folder / DATABASE
 
 
-def spool_folders(location: Location, environment: Mapping[str, str]) -> list[Path]:
-    """Return a log's spool folders: next to the log, and in the user's state folder."""
-    found = [location.folder / SPOOL]
+def state_folder(environment: Mapping[str, str]) -> Path | None:
+    """Return the folder for the user's local state, or None if there is no HOME."""
     state = environment.get("XDG_STATE_HOME")
     if not state and (home := environment.get("HOME")):
         state = f"{home}/.local/state"
-    if state and os.path.isabs(state):
+    return Path(state) / "sprintlog" if state and os.path.isabs(state) else None
+
+
+def spool_folders(location: Location, environment: Mapping[str, str]) -> list[Path]:
+    """Return a log's spool folders: next to the log, and in the user's state folder."""
+    found = [location.folder / SPOOL]
+    if (state := state_folder(environment)) is not None:
         place = os.path.realpath(location.folder).encode("utf-8", "surrogateescape")
-        name = hashes.sha256(place).hexdigest()[:32]
-        found.append(Path(state) / "sprintlog" / SPOOL / name)
+        found.append(state / SPOOL / hashes.sha256(place).hexdigest()[:32])
     return found
 
 

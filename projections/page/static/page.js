@@ -160,7 +160,7 @@
     if (sprint === undefined) return null;
     if (!fetched.has(number_)) {
       const asked = new URLSearchParams({ id: sprint, n: number_ });
-      const answer = await fetch(`/iteration?${asked}`);
+      const answer = await fetch(`iteration?${asked}`);
       fetched.set(number_, answer.ok ? await answer.text() : "");
     }
     const box = make("template");

@@ -17,7 +17,10 @@ HEAD = """\
 This page lists the addresses of the server [`sprintlog serve`](cli.md#sprintlog-serve)
 ([how to view a loop live](../how-to/view-a-loop.md#live-in-a-browser)). All except
 `/healthz` require the token: in the cookie that the first address sets, or as
-`Authorization: Bearer TOKEN`."""
+`Authorization: Bearer TOKEN`.
+
+If several logs are served, the addresses of a log begin with `/log/NAME`, such as
+`/log/api/sprint?id=auth`; `/` and `/events` without a name are those of all logs."""
 
 FIELDS = ", ".join(f"`{name}`" for name in EventLine.__struct_fields__)
 EVENTS = f"""\
@@ -25,6 +28,10 @@ Each event of the log is a message whose `id` is its position; its `data` has {F
 description of at most {SAID_CHARS_MAX} characters). `?after=N` begins after a position,
 otherwise with new events; `Last-Event-ID`, which browsers send, overrides it. The message
 `reset` means that the log was replaced.
+
+The stream of all logs counts the changes since the start of the server; its
+`data` has `position`, `log` (the name) and `event`, which is null if the log became
+readable or unreadable.
 
 At most {STREAMS_MAX} streams are open; another one gets `503`. The newest {KEPT_MAX:,}
 events are buffered for all: a client that is further behind, or reads nothing for
