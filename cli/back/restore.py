@@ -2,11 +2,14 @@
 
 import os
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
 
+from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.service.work_tree import own_paths, restore_plan, snapshot
+from sprintlog.engine.service.work_tree.merges import merge_of
 from sprintlog.engine.service.work_tree.restore import into_branch, into_folder
 from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
 from sprintlog.projections.views import back as views
@@ -14,13 +17,13 @@ from sprintlog.projections.views.back import ChangedFiles
 
 from .. import context, output, typed
 from ..record import Recording, recording
-from .agreement import Agreement, with_asking
+from .agreement import Agreement, with_asking, with_force
 from .paths import inside, into_output, left_lines
-from .way_back import Step, go_back, show
+from .way_back import Done, Step, end_as_restored, go_back, hint_at, show
 
 
 @typed.command("restore")
-@typed.argument("of", metavar="OF")
+@typed.argument("of", metavar="OF|PATH")
 @typed.argument("paths", nargs=-1, metavar="[PATH]…")
 @typed.option(
     "--into", metavar="FOLDER", help="Copy to a new folder; with --apply, to any."
@@ -32,6 +35,13 @@ from .way_back import Step, go_back, show
     help="Copy the files changed since before iteration 1, or PATHs, as the loop's "
     f"result to a folder in the work tree: --into, or {own_paths.OUTPUT}/.",
 )
+@typed.option(
+    "--from",
+    "source",
+    metavar="SPRINT@N",
+    help="Merge PATHs of iteration N, or `best`, of SPRINT into the current files.",
+)
+@with_force
 @with_asking
 @context.with_recording
 def command(
@@ -40,6 +50,7 @@ def command(
     into: str | None,
     branch: str | None,
     is_applied: bool,
+    source: str | None,
     wanted: Agreement,
     **given: Any,
 ) -> None:
@@ -50,10 +61,23 @@ def command(
     changes are shown first, and `sprintlog undo` reverts them. To restore files in place,
     use `rollback --files`.
 
+    With --from, the arguments are PATHs: what the other sprint changed in them since its
+    start, in any work tree, is merged into the files here, as git merges. The changes are
+    shown first, and `sprintlog undo` reverts them. With conflicts, the exit status is 1.
+
     Examples: sprintlog restore iter:3 src --into ../best-src
 
     sprintlog restore best --apply
+
+    sprintlog restore src/login.py --from fix-2@best
     """
+    if source is not None:
+        if into or branch or is_applied:
+            raise click.UsageError(
+                "--from cannot be combined with --into, --branch or --apply"
+            )
+        _merge(source, (of, *paths), wanted, given)
+        return
     if branch and (into or is_applied or paths):
         raise click.UsageError("--branch cannot be combined with --into, --apply or PATH")
     if not (into or branch or is_applied):
@@ -85,6 +109,41 @@ def command(
                 files = views.changed_files(made, order=order)
             where = f"{branch} {files.commit or ''}".rstrip() if branch else str(target)
             _tell(run, held, files, where, wanted)
+
+
+def _merge(
+    source: str, paths: tuple[str, ...], wanted: Agreement, given: dict[str, Any]
+) -> None:
+    name, at, point = source.rpartition("@")
+    if not at:
+        raise click.BadParameter(f"{source}: expected SPRINT@N or SPRINT@best", None, None)
+    with recording("extract", given) as run:
+        order, base = merge_of(run.workspace, run.workspace.choose(name), point)
+        order = order._replace(paths=inside(run.workspace, paths))
+        arguments = {"from": source, "paths": list(paths)}
+        step = Step("extract", arguments, order=order, base=base)
+        end_as_restored(merge_here(run, step, wanted))
+
+
+def merge_here(run: Recording, step: Step, wanted: Agreement) -> Done:
+    """Merge another sprint's files into this work tree, and print how to undo it.
+
+    In a work tree without a sprint, the other sprint records the restore.
+    """
+    assert step.order is not None
+    undo, source = "sprintlog undo", step.order.source
+    try:
+        named = run.options.sprint_id or (run.workspace.choose(None) and None)
+    except NotFoundError:
+        named = source
+    if named is not None:
+        undo += f" --sprint {quote(named)}"
+        run = Recording(run.name, run.options.with_values(sprint_id=named), run.workspace)
+    there = f"the files have the changes of {source}"
+    done = go_back(run, step._replace(undo=undo, there=there), wanted)
+    if done.outcome is not None and done.outcome.events:
+        hint_at(run, f"to undo this, run `{undo}`")
+    return done
 
 
 def _tell(

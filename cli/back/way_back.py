@@ -15,6 +15,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.service.streams.history import append_end
 from sprintlog.engine.service.work_tree import restore, restore_plan, snapshot
+from sprintlog.engine.service.work_tree.merges import MergeBase
 from sprintlog.engine.sprint.events import (
     ActivitySeen,
     RestoreStarted,
@@ -96,13 +97,17 @@ class Step(NamedTuple):
     """Whether to restore files although an agent is at work."""
     of_any_tree: bool = False
     """Whether the files may come from another work tree."""
+    base: MergeBase | None = None
+    """The base of a merge into the current files, if any."""
 
     def nothing(self, files: ChangedFiles | None) -> list[str]:
         """Return the lines to print for a step that changes nothing."""
         said = f"nothing to do: {self.there or 'it is so'} already"
-        if differing(files):
+        if files is None:
+            return [said]
+        if differing(files) or files.conflicts:
             said = "nothing can be restored"
-        return [said, *left_lines(files.left if files else [])]
+        return [said, *left_lines(files.left), *conflict_lines(files)]
 
 
 class Done(NamedTuple):
@@ -129,7 +134,12 @@ def go_back(run: Recording, step: Step, wanted: Agreement) -> Done:
 
 
 def end_as_restored(done: Done) -> None:
-    """Exit with status 4 if files differ from the snapshot even after the restore."""
+    """Exit with status 4 if files differ from the snapshot even after the restore.
+
+    If a merge has conflicts, exit with status 1, also after a dry run.
+    """
+    if done.answer.files is not None and done.answer.files.conflicts:
+        sys.exit(output.REFUSED)
     if (found := differing(done.answer.files)) and done.outcome is not None:
         be = "differs" if len(found) == 1 else "differ"
         output.warn(f"{output.counted(len(found), 'path')} {be} from the snapshot")
@@ -177,8 +187,8 @@ def planned(run: Recording, step: Step) -> tuple[WentBack, PlanTurn | None]:
                 hint="run `sprintlog undo --yes` to revert the restore; any "
                 "other recording command finishes it",
             )
-        made = _restored(run, step, is_agreed=False).plan
-        files = views.changed_files(made, order=step.order)
+        made = _restored(run, step, is_agreed=False)
+        files = views.changed_files(made.plan, order=step.order, merge=made.merge)
     return views.would_go_back(step.action, sprint, turn, files), turn
 
 
@@ -218,21 +228,34 @@ def show(
     if (files := answer.files) is not None:
         if files.iteration is not UNSET and touches_files(answer):
             which = _as_the_best(run, files.iteration)
-            output.print_text(
-                f"files  return to the end of iteration {files.iteration}{which}"
-            )
-        new = set(files.created)
+            said = f"return to the end of iteration {files.iteration}{which}"
+            if files.source:
+                said = f"receive the changes of {files.source}@{files.iteration}"
+            output.print_text(f"files  {said}")
+        new = {*files.created, *files.merged}
         old = [path for path in files.written if path not in new]
-        named = (("create", files.created), ("replace", old), ("remove", files.removed))
+        named = [("create", files.created), ("replace", old), ("remove", files.removed)]
+        named.append(("merge", files.merged))
         for word, paths in named:
             output.print_text(*named_lines(word, paths, SHOWN_MAX))
         if not (files.written or files.removed):
             output.print_text(*named_lines("folder", files.folders, SHOWN_MAX))
-        output.print_text(*left_lines(files.left))
+        output.print_text(*left_lines(files.left), *conflict_lines(files, SHOWN_MAX))
         if not touches_files(answer):
             output.print_text(_all_as_then(files))
     elif turn is None:
         output.print_text("nothing to do")
+
+
+def conflict_lines(files: ChangedFiles, hunk_lines_max: int = 0) -> list[str]:
+    """Return git's messages about conflicts, each followed by the first lines of hunks."""
+    lines = []
+    for one in files.conflicts:
+        hunks = one.hunks.splitlines()
+        lines += [*one.message.splitlines(), *hunks[:hunk_lines_max]]
+        if 0 < hunk_lines_max < len(hunks):
+            lines.append(f"… {len(hunks) - hunk_lines_max} more lines")
+    return lines
 
 
 def named_lines(word: str, paths: Sequence[str], most: int) -> list[str]:
@@ -290,7 +313,9 @@ def perform(run: Recording, step: Step) -> Done:
         if restored.placed is None:
             # No file had to be changed.
             made = made._replace(writes={}, removals=[], folders={}, folders_gone=[])
-        files = views.changed_files(made, order=step.order, placed=restored.placed)
+        files = views.changed_files(
+            made, order=step.order, placed=restored.placed, merge=restored.merge
+        )
         warn_of_kept(snapshot.store_of(workspace).folder, restored.placed)
     answer = views.went_back(
         WentBack,
@@ -320,6 +345,7 @@ def _restored(run: Recording, step: Step, *, is_agreed: bool) -> restore.Restore
             envelope=run.envelope(step.arguments),
             roll_back=step.command,
             of_any_tree=step.of_any_tree,
+            base=step.base,
             # A rollback of the plan already contains the reason.
             reason=step.arguments.get("reason") if step.command is None else None,
         )
@@ -360,7 +386,7 @@ def file_lines(files: ChangedFiles | None) -> list[str]:
         folders = output.counted(len(files.folders), "folder")
         said += f"; {folders} created, removed or with a changed mode"
     gone = named_lines("removed", files.removed, REMOVED_SHOWN_MAX)
-    return [said, *gone, *left_lines(files.left)]
+    return [said, *gone, *left_lines(files.left), *conflict_lines(files)]
 
 
 def _all_as_then(files: ChangedFiles) -> str:

@@ -14,6 +14,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..workspace import Workspace
 from . import line_moments
+from .committed import CommitAnswer, commits_seen
 
 OUT, ROLLBACK = line_moments.written_by(frozenset()), "rollback"
 
@@ -48,7 +49,7 @@ class IterationFiles(NamedTuple):
     files: list[AuthoredFile]
     others: tuple[str, ...]
     """Overlapping iterations that may have changed some of the files."""
-    commits: list[line_moments.CommitAnswer]
+    commits: list[CommitAnswer]
     """The newest commits made outside any iteration before this one."""
     patch: str = ""
     """The lines that the iteration changed."""
@@ -102,7 +103,7 @@ def files_of(
     store, own = store_of(workspace), own_paths(workspace)
     files: list[AuthoredFile] = []
     others: list[line_moments.Writer] = []
-    commits: list[line_moments.CommitAnswer] = []
+    commits: list[CommitAnswer] = []
     lines = ""
     for one in found:
         ends = [moments.snapshot(n) for n in (one.first, one.last)]
@@ -129,7 +130,7 @@ def files_of(
 
 def _commits(
     workspace: Workspace, moments: line_moments.Moments, one: WorkStretch
-) -> list[line_moments.CommitAnswer]:
+) -> list[CommitAnswer]:
     """Return the commits made during a stretch, if commits were recorded for it."""
     # A restore does not state the commit that was checked out.
     seen = [moment.head for moment in moments.all[: one.first + 1]]
@@ -140,8 +141,6 @@ def _commits(
         return []
     try:
         with borrowed(repository, workspace.environment) as git:
-            return line_moments.commits_seen(
-                git, after, *([f"^{before}"] if before else [])
-            )
+            return commits_seen(git, after, *([f"^{before}"] if before else []))
     except RefusedError:
         return []  # the commits were rewritten in the meantime

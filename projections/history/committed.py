@@ -7,10 +7,13 @@ whether two versions are of the same document.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from sprintlog.engine.adapters.git.repositories import repository_around
 from sprintlog.engine.adapters.git.untrusted import UntrustedGit, borrowed
@@ -19,6 +22,9 @@ from sprintlog.engine.errors import InvalidInputError, RefusedError
 IsSame = Callable[[bytes, bytes], bool]
 """Returns whether an older text and a newer one are the same document."""
 
+TRAILER = "Sprintlog-Iteration"
+NOTES = "refs/notes/sprintlog"
+_SAYS = re.compile(rf"^{TRAILER}: *(?:(\S+)/)?(\d{{1,9}}) *$", re.MULTILINE | re.ASCII)
 CANDIDATES_MAX = 200
 """The maximum number of removed or changed files that are examined per commit."""
 _ENDINGS = (".yaml", ".yml")
@@ -216,3 +222,33 @@ def committed_file(
         raise RefusedError("the name contains a line break, which is not supported")
     with borrowed(repository, environment) as git:
         yield CommittedFile(git, path, bytes_max=bytes_max)
+
+
+class CommitAnswer(Struct, frozen=True):
+    """A git commit, whose author did not necessarily write its lines."""
+
+    id: str
+    author: str
+    subject: str
+
+
+def commits_seen(git: UntrustedGit, *which: str) -> list[CommitAnswer]:
+    """Return at most 20 commits, newest first, selected by `git log` arguments."""
+    form = "--format=%x00%H%x00%an <%ae>%x00%s"
+    said = git.read("log", "--max-count=20", "--no-show-signature", form, *which)
+    parts = [p.strip("\n") for p in said.decode(errors="backslashreplace").split("\0")[1:]]
+    return [CommitAnswer(*parts[n : n + 3]) for n in range(0, len(parts), 3)]
+
+
+def said_of(git: UntrustedGit, commit: str, sprint_id: str) -> int | None:
+    """Return the iteration named by a commit's trailer or note, without verifying it."""
+    message = git.read("show", "-s", "--format=%B", commit)
+    if git.read("for-each-ref", "--format=%(refname)", NOTES).strip():
+        known = git.read("notes", f"--ref={NOTES}", "list").decode().splitlines()
+        note = next((line.split()[0] for line in known if line.endswith(commit)), None)
+        if note is not None:
+            message += b"\n" + git.read("cat-file", "blob", note)
+    for sprint, number in reversed(_SAYS.findall(message.decode(errors="replace"))):
+        if sprint in ("", sprint_id):
+            return int(number)
+    return None

@@ -12,8 +12,6 @@ from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
 
-from msgspec import Struct
-
 from sprintlog.engine.adapters.git.line_origin import LineHistory, trees_of
 from sprintlog.engine.adapters.git.untrusted import UntrustedGit
 from sprintlog.engine.adapters.snapshots.entries import Snapshot
@@ -32,9 +30,6 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from ..workspace import Workspace
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.ASCII)
-TRAILER = "Sprintlog-Iteration"
-NOTES = "refs/notes/sprintlog"
-_SAYS = re.compile(rf"^{TRAILER}: *(?:(\S+)/)?(\d{{1,9}}) *$", re.MULTILINE | re.ASCII)
 
 
 Told = tuple[RecordedEvent, Event]
@@ -79,6 +74,8 @@ class KeptTree(NamedTuple):
     """The paths that could not be restored."""
     undone: f.RestoreStarted | None = None
     """The restore that this one undoes; only the paths that it changed are restored."""
+    position: int = 0
+    """The position of the end of a restore."""
 
     def omits(self, path: str) -> bool:
         """Return whether a path existed but is missing from the snapshot."""
@@ -96,7 +93,7 @@ class Moments:
 
     def __init__(self, tree: WorkTree, told: Sequence[Told]) -> None:
         """Process the events of the types in `ASKED`, in log order."""
-        self._tree = tree
+        self._tree, self._told = tree, told
         self.all: list[KeptTree] = []
         self.numbers = defaultdict[Writer, list[int]](list)
         """For each iteration, the moments that it may have caused or when it was active."""
@@ -158,7 +155,8 @@ class Moments:
                     left = frozenset(one.path for one in event.left)
                     undone = self._restores.get((sprint, begun.undoes or 0))
                     back = KeptTree(begun.snapshot, Writer(sprint, 0), restore=begun)
-                    self._add(back._replace(left=left, undone=undone))
+                    at = recorded.position
+                    self._add(back._replace(left=left, undone=undone, position=at))
             case f.IterationStarted() if event.work_tree in (None, self._tree.id):
                 self._begin(event, recorded)
             case f.IterationEnded() | f.IterationFailed() if _is_end(event):
@@ -248,13 +246,37 @@ class Moments:
             elif moment.restore.snapshot in first and self._is_back(store, moment)(path):
                 parents, missed = known[first[moment.restore.snapshot]]
             missed |= moment.writers
-            tree = trees.get(held[number])
-            if moment.restore is None and tree is not None and not moment.omits(path):
-                commit = made.commit(tree, parents, f"{number}")
+            tree, side = trees.get(held[number]), tuple[str, ...]()
+            is_whole = moment.restore is None
+            if moment.restore and moment.restore.source and tree is not None:
+                is_whole = self._is_back(store, moment)(path)
+                theirs = self._merged(store, made, moment, path) if is_whole else {}
+                side = tuple(
+                    commit
+                    for commit, one in theirs.items()
+                    if one.snapshot == moment.restore.merged
+                )[-1:]
+                found = {**theirs, **found}
+                missed |= {Writer(moment.restore.source, moment.restore.iteration or 0)}
+            if is_whole and tree is not None and not moment.omits(path):
+                commit = made.commit(tree, (*parents, *side), f"{number}")
                 found[commit] = moment._replace(writers=missed)
                 parents, missed = (commit,), Writers()
             known.append((parents, missed))
         return found, parents, self.now | missed
+
+    def _merged(
+        self, store: Store, made: LineHistory, moment: KeptTree, path: str
+    ) -> dict[str, KeptTree]:
+        """Return the commits of the work tree whose files a restore merged."""
+        assert moment.restore is not None
+        told = [one for one in self._told if one[0].position < moment.position]
+        for _, event in told:
+            merged = moment.restore.merged
+            if isinstance(event, f.SnapshotTaken) and event.snapshot == merged:
+                tree = WorkTree(event.work_tree, (event.worktree,))
+                return Moments(tree, told).commits(store, made, path)[0]
+        return {}
 
     def snapshot(self, number: int) -> str:
         """Return the snapshot at an index; for a restore, the restored snapshot."""
@@ -335,22 +357,6 @@ def writer_of(sprint: Sprint, number: int) -> Writer:
     return Writer(sprint.id, number)
 
 
-class CommitAnswer(Struct, frozen=True):
-    """A git commit, whose author did not necessarily write its lines."""
-
-    id: str
-    author: str
-    subject: str
-
-
-def commits_seen(git: UntrustedGit, *which: str) -> list[CommitAnswer]:
-    """Return at most 20 commits, newest first, selected by `git log` arguments."""
-    form = "--format=%x00%H%x00%an <%ae>%x00%s"
-    said = git.read("log", "--max-count=20", "--no-show-signature", form, *which)
-    parts = [p.strip("\n") for p in said.decode(errors="backslashreplace").split("\0")[1:]]
-    return [CommitAnswer(*parts[n : n + 3]) for n in range(0, len(parts), 3)]
-
-
 def iteration_of(git: UntrustedGit, told: Sequence[Told], commit: str) -> int | None:
     """Return the iteration in which a commit was made, according to the log."""
     begun = next((x.at for x, event in told if isinstance(event, f.IterationStarted)), "")
@@ -384,17 +390,3 @@ def _heads(told: Sequence[Told]) -> Iterator[tuple[int, str | None, str | None]]
             if event.number not in watched:
                 yield event.number, last, event.git.head
             last = event.git.head
-
-
-def said_of(git: UntrustedGit, commit: str, sprint_id: str) -> int | None:
-    """Return the iteration named by a commit's trailer or note, without verifying it."""
-    message = git.read("show", "-s", "--format=%B", commit)
-    if git.read("for-each-ref", "--format=%(refname)", NOTES).strip():
-        known = git.read("notes", f"--ref={NOTES}", "list").decode().splitlines()
-        note = next((line.split()[0] for line in known if line.endswith(commit)), None)
-        if note is not None:
-            message += b"\n" + git.read("cat-file", "blob", note)
-    for sprint, number in reversed(_SAYS.findall(message.decode(errors="replace"))):
-        if sprint in ("", sprint_id):
-            return int(number)
-    return None

@@ -32,6 +32,7 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 
 from ..workspace import Workspace
 from . import line_moments
+from .committed import CommitAnswer, commits_seen, said_of
 
 FILE_BYTES_MAX = 16 << 20
 SHA1_CHARS = 40
@@ -98,7 +99,7 @@ class WhyAnswer(Struct, frozen=True):
     iterations: tuple[str, ...]
     """The iterations that may have written the line: `N`, or `SPRINT:N` for another
     sprint."""
-    committed: line_moments.CommitAnswer | None
+    committed: CommitAnswer | None
     """The commit that added a line which was not written by a known agent."""
     is_taken_back: bool
     """Whether a rollback discarded that iteration."""
@@ -169,7 +170,7 @@ class _LineFound(NamedTuple):
     writers: line_moments.Writers = frozenset()
     after: line_moments.Writer | None = None
     """The iteration after which the line changed, outside any iteration."""
-    committed: line_moments.CommitAnswer | None = None
+    committed: CommitAnswer | None = None
 
 
 def _better(one: _LineFound | None, other: _LineFound | None) -> _LineFound | None:
@@ -258,8 +259,8 @@ def _by_commits(
             return _LineFound(NOW, origin)
         known_by, number = COMMIT, line_moments.iteration_of(git, told, origin.commit)
         if number is None:
-            known_by, number = SAID, line_moments.said_of(git, origin.commit, sprint_id)
-        committed = line_moments.commits_seen(git, "--no-walk", origin.commit)[0]
+            known_by, number = SAID, said_of(git, origin.commit, sprint_id)
+        committed = commits_seen(git, "--no-walk", origin.commit)[0]
     writer = (
         line_moments.OUTSIDE if number is None else line_moments.Writer(sprint_id, number)
     )

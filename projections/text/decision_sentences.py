@@ -86,7 +86,10 @@ def _went_back(event: f.RolledBack) -> DecisionWords:
 
 def _files_back(event: f.RestoreStarted) -> DecisionWords:
     whose = "a snapshot" if event.iteration is None else f"iteration {event.iteration}"
-    return DecisionWords(f"The files of {whose} were restored", event.reason or "")
+    words = f"The files of {whose} were restored"
+    if event.source:
+        words = f"The changes of {event.source}@{event.iteration} were merged"
+    return DecisionWords(words, event.reason or "")
 
 
 def _ended(event: f.RunEnded) -> DecisionWords:

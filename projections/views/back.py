@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
+from sprintlog.engine.adapters.snapshots.merge import Merge
 from sprintlog.engine.adapters.snapshots.placement import PlacedFiles
 from sprintlog.engine.adapters.snapshots.plan import PlacementPlan
 from sprintlog.engine.log.envelope import RecordedEvent
@@ -31,6 +32,15 @@ class KeptFile(Struct, frozen=True):
     copy: str
 
 
+class MergeConflict(Struct, frozen=True):
+    """A path that the merge could not decide, with git's message."""
+
+    path: str
+    message: str
+    hunks: str
+    """The conflicting lines of both sides with their markers."""
+
+
 class ChangedFiles(Struct, frozen=True, kw_only=True):
     """The changes to files, either made or planned."""
 
@@ -50,6 +60,11 @@ class ChangedFiles(Struct, frozen=True, kw_only=True):
     """The target folder, if it is not the work tree itself."""
     branch: Text = UNSET
     commit: Text = UNSET
+    source: Text = UNSET
+    """The sprint whose iteration is merged into the files."""
+    merged: list[str] = []
+    """The files that combine changes of both sides without a conflict."""
+    conflicts: list[MergeConflict] = []
 
 
 class WentBack(Struct, frozen=True, kw_only=True):
@@ -118,6 +133,7 @@ def changed_files(
     placed: PlacedFiles | None = None,
     branch: str | None = None,
     commit: str | None = None,
+    merge: Merge | None = None,
 ) -> ChangedFiles:
     """Return the files that a plan writes and removes, or has written and removed."""
     left = plan.skipped if placed is None else placed.skipped
@@ -143,7 +159,27 @@ def changed_files(
         into=(order.into if order is not None else "") or UNSET,
         branch=branch or UNSET,
         commit=commit or UNSET,
+        **_merged(order, merge),
     )
+
+
+def _merged(order: RestoreOrder | None, merge: Merge | None) -> dict[str, Any]:
+    """Return the fields about a merge; empty if nothing was merged."""
+    if order is None or merge is None:
+        return {}
+    unclear = {one.path for one in merge.conflicts}
+    return {
+        "source": order.source,
+        "merged": [shown(path) for path in merge.contents if path not in unclear],
+        "conflicts": [
+            MergeConflict(
+                shown(one.path),
+                shown(one.message),
+                one.hunks.decode(errors="backslashreplace"),
+            )
+            for one in merge.conflicts
+        ],
+    }
 
 
 def differing(files: ChangedFiles | None) -> list[LeftPath]:

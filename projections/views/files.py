@@ -13,7 +13,7 @@ from sprintlog.engine.service.work_tree.snapshot import shown
 from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
 
 from ..history.authors import OUT, ROLLBACK, IterationFiles
-from ..history.line_moments import CommitAnswer
+from ..history.committed import CommitAnswer
 from .events import EventReference, filled, reference
 
 

@@ -62,7 +62,7 @@ def entries_kept(
     folders = parents_of([*snapshot.files])
     for path, entry in head.items():
         if path in snapshot.files:
-            same, reason = _in_another_form(
+            same, reason = in_another_form(
                 snapshot.files[path], entry, their_blob=their_blob, our_blob=our_blob
             )
             if same is not None:
@@ -80,7 +80,7 @@ def entries_kept(
     return kept, sorted(said)
 
 
-def _in_another_form(
+def in_another_form(
     entry: TreeEntry, known: HeadEntry, *, their_blob: Blob, our_blob: Blob
 ) -> tuple[HeadEntry | None, str | None]:
     """Return git's entry for a file that git stores in another form, and a remark."""
@@ -137,7 +137,7 @@ def make_branch(
     head = _head(theirs)
     repository = GitRepository(root, directory, common_directory(directory))
     with borrowed(repository, theirs.environment) as git:
-        entries = _entries(git, head)
+        entries = entries_of(git, head)
         with store.blobs() as ours, blobs_of(git) as blob:
 
             def theirs_or_nothing(oid: str) -> bytes:
@@ -184,7 +184,7 @@ def _head(theirs: Git) -> str:
         return ""
 
 
-def _entries(theirs: Git, head: str) -> dict[str, HeadEntry]:
+def entries_of(theirs: Git, head: str) -> dict[str, HeadEntry]:
     """Return the entries of all paths in a commit."""
     found = {}
     listed = theirs.run("ls-tree", "-r", "-z", "--full-tree", head) if head else b""

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from ...adapters.snapshots import branch, capture, entries, halves
 from ...adapters.snapshots.file_stats import cache_of, load, save_restored
+from ...adapters.snapshots.merge import Merge
 from ...adapters.snapshots.one_file import check_free, extract
 from ...adapters.snapshots.placement import NO_STATS, PlacedFiles, order_of_writes, place
 from ...adapters.snapshots.plan import PlacementPlan, needed, plan
-from ...adapters.snapshots.store import SEE, Store
+from ...adapters.snapshots.store import Store
 from ...command import decided
 from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...judging.events import ArtifactsApplied
@@ -29,8 +30,18 @@ from ..place.location import artifacts_path
 from ..place.trees import shown_tree
 from ..port import Envelope, Outcome, Service
 from ..streams.evaluation import evaluate
+from .merges import MergeBase, merged_order
 from .own_paths import own_paths
-from .restore_plan import NOTHING, RestoreOrder, plan_for, plan_of, taken_back, way_back
+from .restore_plan import (
+    NOTHING,
+    RestoreOrder,
+    check_bytes,
+    check_meant,
+    plan_for,
+    plan_of,
+    taken_back,
+    way_back,
+)
 from .shared_snapshots import bring
 from .snapshot import NAMED_MAX, files_left, shown, store_of, take_tree, taken_event
 
@@ -46,6 +57,7 @@ class Restored(NamedTuple):
     placed: PlacedFiles | None
     lost: str | None = None
     """Why the restore can never be finished, if so."""
+    merge: Merge | None = None
 
     @property
     def events(self) -> Sequence[RecordedEvent]:
@@ -98,8 +110,8 @@ def _whole(
     bring(workspace, store, commit)
     snapshot = store.read(commit)
     wanted = plan(snapshot, NOTHING, paths=paths, alone=own_paths(workspace))
-    _check_meant(snapshot, paths)
-    _check_bytes(wanted, store.damaged(entry.oid for entry in wanted.writes.values()))
+    check_meant({*snapshot.files, *snapshot.folders}, paths)
+    check_bytes(wanted, store.damaged(entry.oid for entry in wanted.writes.values()))
     return snapshot, wanted
 
 
@@ -113,28 +125,34 @@ def in_place(
     roll_back: snapshots.Back | None = None,
     reason: str | None = None,
     of_any_tree: bool = False,
+    base: MergeBase | None = None,
 ) -> Restored:
     """Restore a snapshot's files in the work tree, together with the state.
 
     Raise `RefusedError` for files from another work tree, unless `of_any_tree` is true.
+    With `base`, the changes since that base are merged into the current files.
 
     The current files are saved in a snapshot first. Unless `is_agreed` is true, only the
     plan is computed. If neither files nor state would change, nothing is recorded.
     """
-    if not (of_any_tree or order.into):
+    if not (of_any_tree or order.into or base):
         _check_tree(workspace, workspace.sprint(sprint_id), order)
     actor, store = envelope.get("actor", "runtime"), store_of(workspace)
     with store.lock():
         _finish(workspace, sprint_id, store, actor)
         for commit in filter(None, (order.snapshot, order.since)):
             bring(workspace, store, commit)
-        _check_meant(store.read(order.snapshot), order.paths)
+        if base is None:
+            wanted = store.read(order.snapshot)
+            check_meant({*wanted.files, *wanted.folders}, order.paths)
         sprint = workspace.sprint(sprint_id)
-        taken, made = _prepare(workspace, store, sprint, order, at=envelope.get("at"))
+        taken, made, order, merge = _prepare(
+            workspace, store, sprint, order, base, at=envelope.get("at")
+        )
         is_recorded = False
         try:
             if not is_agreed:
-                return Restored(None, made, None)
+                return Restored(None, made, None, merge=merge)
             # An undo of a restore is recorded even if no file changes.
             is_worth_it = not made.is_empty or order.undoes is not None
             started = RestoreStarted(
@@ -158,9 +176,9 @@ def in_place(
             is_recorded = is_worth_it and not outcome.duplicate
         finally:
             if not is_recorded:
-                store.drop([taken.commit])
+                store.drop([taken.commit, *([order.snapshot] if merge else [])])
         if not is_recorded:
-            return Restored(outcome, made, None)
+            return Restored(outcome, made, None, merge=merge)
         ended = _finish(workspace, sprint_id, store, actor, new=made)
         placed = ended[-1].placed if ended else None
         is_whole = order == RestoreOrder(order.snapshot, order.iteration)
@@ -169,7 +187,7 @@ def in_place(
             cache = cache_of(store.folder, workspace.location.root)
             tree = store.tree_of(wanted.commit)
             save_restored(cache, tree, wanted.files, present.files, placed.stats)
-        return Restored(outcome, made, placed)
+        return Restored(outcome, made, placed, merge=merge)
 
 
 def _check_tree(workspace: Service, sprint: Sprint, order: RestoreOrder) -> None:
@@ -187,13 +205,20 @@ def _check_tree(workspace: Service, sprint: Sprint, order: RestoreOrder) -> None
 
 
 def _prepare(
-    workspace: Service, store: Store, sprint: Sprint, order: RestoreOrder, *, at: str | None
-) -> tuple[capture.TakenSnapshot, PlacementPlan]:
+    workspace: Service,
+    store: Store,
+    sprint: Sprint,
+    asked: RestoreOrder,
+    base: MergeBase | None,
+    *,
+    at: str | None,
+) -> tuple[capture.TakenSnapshot, PlacementPlan, RestoreOrder, Merge | None]:
     """Save the current files; return the snapshot and a plan, both with verified content.
 
-    Raise `RefusedError` if content of the snapshot to restore is damaged.
+    With `base`, the order and the merge that produced its snapshot are also returned. Raise
+    `RefusedError` if content of the snapshot to restore is damaged.
     """
-    wanted = store.read(order.snapshot)
+    wanted, order, merge = store.read(asked.snapshot), asked, None
     meant = {f"{order.into}/{path}" if order.into else path for path in wanted.files}
     marked = [path for path, _ in wanted.left_out]
     for restore in taken_back(sprint, order):
@@ -201,29 +226,21 @@ def _prepare(
         meant |= {*made.writes, *made.removals}
     for is_last in (False, True):
         taken = take_tree(workspace, store, also=meant, marked=marked, at=at)
-        made = plan_for(workspace, store, sprint, order, store.read(taken.commit))
+        present = store.read(taken.commit)
+        if base is not None:
+            order, merge = merged_order(workspace, store, asked, base, present)
+        made = plan_for(workspace, store, sprint, order, present)
+        if merge is not None:
+            made = made._replace(skipped=[*made.skipped, *merge.left])
         damaged = store.damaged(needed(made))
         if not damaged:
-            return taken, made
-        store.drop([taken.commit])
-        _check_bytes(made, damaged)
+            return taken, made, order, merge
+        store.drop([taken.commit, *([order.snapshot] if merge else [])])
+        check_bytes(made, damaged)
         if not is_last:
             # The current files can be read again.
             store.mend()
     raise RefusedError("nothing was changed: the current files cannot be saved")
-
-
-def _check_bytes(made: PlacementPlan, damaged: set[str]) -> None:
-    """Raise `RefusedError` if a plan would write damaged files."""
-    paths = sorted(path for path, entry in made.writes.items() if entry.oid in damaged)
-    if paths:
-        named = ", ".join(map(shown, paths[:3]))
-        more = f" and {len(paths) - 3} more" if paths[3:] else ""
-        raise RefusedError(
-            f"nothing was changed: the bytes of {named}{more} are damaged in the store",
-            hint=f"specify PATHs to restore only other files; {SEE}",
-            files=[shown(path) for path in paths],
-        )
 
 
 def finish_restores(workspace: Service, sprint: Sprint) -> tuple[int, str | None]:
@@ -376,15 +393,3 @@ def _applied(
     copied = [path.removeprefix(begin) for path in made.meant if path not in left]
     where = artifacts_path(loop_id, event.iteration or 0)
     return (ArtifactsApplied(where, begin, tuple(map(shown, copied))),)
-
-
-def _check_meant(snapshot: entries.Snapshot, paths: Sequence[str]) -> None:
-    """Raise `RefusedError` for a path that the snapshot does not contain."""
-    for path in paths:
-        if path not in snapshot.files and path not in snapshot.folders:
-            raise RefusedError(
-                f"{shown(path)}: the snapshot contains no such file or folder",
-                hint="run `sprintlog show iteration N --files` to list the snapshot's "
-                "files",
-                file=shown(path),
-            )

@@ -4,18 +4,20 @@ A plan depends only on the command and the snapshots, so an interrupted restore 
 finished, abandoned or undone by computing its plan again.
 """
 
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ...adapters.folders import may_take_files
 from ...adapters.snapshots.entries import Snapshot
 from ...adapters.snapshots.plan import PlacementPlan, against, below, plan, reverse
-from ...adapters.snapshots.store import Store
+from ...adapters.snapshots.store import SEE, Store
 from ...errors import RefusedError
 from ...sprint.iterations.snapshots import first_snapshot
 from ...sprint.state.knowledge import Restore
 from ...sprint.state.sprint import Sprint
 from ..port import Service
 from .own_paths import OUTPUT, own_paths
+from .snapshot import shown
 
 NOTHING = Snapshot("", {}, {}, [], 0, [])
 RESTORES_MAX = 10
@@ -34,6 +36,10 @@ class RestoreOrder(NamedTuple):
     """If set, only files that differ from this snapshot are restored."""
     undoes: int | None = None
     """The version of the restore to undo; only the files of that restore are changed."""
+    source: str = ""
+    """The sprint whose changes are merged into the files, if any."""
+    merged: str = ""
+    """The snapshot of `source` to merge; `snapshot` is replaced with the result."""
 
 
 def plan_for(
@@ -88,6 +94,31 @@ def way_back(
     """Return the plan that undoes a restore."""
     made = plan_of(workspace, store, sprint, restore)
     return reverse(made, store.read(restore.event.before))
+
+
+def check_meant(known: Collection[str], paths: Sequence[str]) -> None:
+    """Raise `RefusedError` for a path that is not among a snapshot's files and folders."""
+    for path in paths:
+        if path not in known:
+            raise RefusedError(
+                f"{shown(path)}: the snapshot contains no such file or folder",
+                hint="run `sprintlog show iteration N --files` to list the snapshot's "
+                "files",
+                file=shown(path),
+            )
+
+
+def check_bytes(made: PlacementPlan, damaged: set[str]) -> None:
+    """Raise `RefusedError` if a plan would write damaged files."""
+    paths = sorted(path for path, entry in made.writes.items() if entry.oid in damaged)
+    if paths:
+        named = ", ".join(map(shown, paths[:3]))
+        more = f" and {len(paths) - 3} more" if paths[3:] else ""
+        raise RefusedError(
+            f"nothing was changed: the bytes of {named}{more} are damaged in the store",
+            hint=f"specify PATHs to restore only other files; {SEE}",
+            files=[shown(path) for path in paths],
+        )
 
 
 def taken_back(sprint: Sprint, order: RestoreOrder) -> list[Restore]:

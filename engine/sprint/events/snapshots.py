@@ -94,7 +94,10 @@ class RestoreStarted(AboutSnapshot, frozen=True):
     restore.
     """
 
-    stays = ("snapshot", "before", "worktree", "paths", "into", "since", "work_tree")
+    stays = (
+        *("snapshot", "before", "worktree", "paths", "into", "since", "work_tree"),
+        *("source", "merged"),
+    )
     only_caused = "`sprintlog rollback TO` records it before it writes a file"
     as_decision = AsDecision("rollback", ("iteration", "paths", "reason"), judges=IN_FORCE)
     snapshot: str
@@ -119,6 +122,10 @@ class RestoreStarted(AboutSnapshot, frozen=True):
     """The reason, unless the restore belongs to a rollback of the plan."""
     work_tree: str | None = None
     """The id of the work tree."""
+    source: str = ""
+    """The sprint whose iteration was merged into the files; `snapshot` is the result."""
+    merged: str = ""
+    """The snapshot of that iteration."""
 
 
 class FilesRestored(AboutSnapshot, frozen=True):

@@ -160,7 +160,8 @@ def named_snapshots(sprint: Sprint) -> set[str]:
     knowledge = sprint.knowledge
     restores = [r.event for r in (*knowledge.restoring, *knowledge.restored)]
     held = {x.snapshot for x in (*knowledge.snapshots, *knowledge.instruments)}
-    return held | {s for e in restores for s in (e.snapshot, e.before, e.since)} - {""}
+    named = {s for e in restores for s in (e.snapshot, e.before, e.since, e.merged)}
+    return (held | named) - {""}
 
 
 class StartRestore(Command, frozen=True):
@@ -368,7 +369,7 @@ def _record_rewritten(
             held.snapshot = new
     for restore in (*knowledge.restoring, *knowledge.restored):
         named = {"snapshot": restore.event.snapshot, "before": restore.event.before}
-        named["since"] = restore.event.since
+        named |= {"since": restore.event.since, "merged": restore.event.merged}
         changed = {name: new for name, snapshot in named.items() if snapshot == old}
         restore.event = structs.replace(restore.event, **changed)
 

@@ -198,6 +198,9 @@ export interface ChangedFiles {
   into?: string;
   branch?: string;
   commit?: string;
+  source?: string;
+  merged?: string[];
+  conflicts?: MergeConflict[];
 }
 
 /** A single check, and its result. */
@@ -696,6 +699,13 @@ export interface MeasureAnswer {
   reports: string[];
   sources: string[];
   timeout_seconds: number;
+}
+
+/** A path that the merge could not decide, with git's message. */
+export interface MergeConflict {
+  path: string;
+  message: string;
+  hunks: string;
 }
 
 /** The result of importing a progress.txt. */

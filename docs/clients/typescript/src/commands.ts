@@ -952,6 +952,8 @@ export interface RestoreStarted {
   undoes?: number | null;
   reason?: string | null;
   work_tree?: string | null;
+  source?: string;
+  merged?: string;
 }
 
 /** Resume the sprint. */

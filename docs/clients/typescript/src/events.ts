@@ -920,6 +920,8 @@ export interface RestoreStarted {
   undoes?: number | null;
   reason?: string | null;
   work_tree?: string | null;
+  source?: string;
+  merged?: string;
 }
 
 /** Another attempt was scheduled for a time set by the retry policy or by a limit. */

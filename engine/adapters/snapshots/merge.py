@@ -1,0 +1,265 @@
+"""Three-way merges of snapshotted files: git's rules, contents and conflict messages.
+
+Contents are merged by `git merge-file` in the snapshot store, so that no setting, attribute
+or merge driver of a repository is used. Renames are not detected.
+"""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ..git.command import SECONDS_MAX, GitError, said_by
+from .branch import Blob
+from .capture import git_mode, make_commit, put, quoted
+from .entries import LeftOut, Snapshot, TreeEntry, decode, encode, parents_of
+from .listing import OTHER_TREE
+from .objects import object_id
+from .plan import NOT_KNOWN, is_in, lies_in
+from .store import MANIFEST, Store
+
+OURS = "work tree"
+"""The label of the current files in messages and conflict markers."""
+_BINARY_WITHIN, _CONFLICTS_MAX = 8000, 127
+"""As in git: a NUL among the first bytes marks a binary file."""
+_BEGIN, _END = b"<<<<<<< ", b">>>>>>> "
+
+
+class Resolution(NamedTuple):
+    """The result for one path, except for the contents of a file changed on both sides."""
+
+    entry: TreeEntry | None
+    """The file; None if there is none."""
+    conflict: str = ""
+    """The kind of conflict, in git's words; empty if there is none."""
+    merges: bool = False
+    """Whether the contents of both sides must be merged."""
+
+
+def resolve(
+    base: TreeEntry | None, ours: TreeEntry | None, theirs: TreeEntry | None
+) -> Resolution:
+    """Return the result of merging three versions of a path; None is a missing file."""
+    if _is_same(theirs, base) or _is_same(theirs, ours):
+        return Resolution(ours)
+    if _is_same(ours, base):
+        return Resolution(theirs and _with_bit(theirs, ours, theirs))
+    if ours is None or theirs is None:
+        return Resolution(ours or theirs, "modify/delete")
+    if ours.is_link != theirs.is_link:
+        return Resolution(ours, "distinct types")
+    kind = "content" if base is not None else "add/add"
+    if ours.is_link:
+        return Resolution(ours, kind)
+    known = base if base is not None and not base.is_link else None
+    is_theirs = known is not None and _is_program(ours) == _is_program(known)
+    result = _with_bit(ours, ours, theirs if is_theirs else ours)
+    if known is not None and ours.oid == known.oid:
+        return Resolution(result._replace(oid=theirs.oid, size=theirs.size))
+    if ours.oid != theirs.oid and (known is None or theirs.oid != known.oid):
+        return Resolution(result, kind, merges=True)
+    return Resolution(result, kind if known is None else "")
+
+
+def _is_same(one: TreeEntry | None, other: TreeEntry | None) -> bool:
+    """Return whether git does not distinguish two versions."""
+    if one is None or other is None:
+        return one is other
+    return (one.oid, one.is_link, _is_program(one)) == (
+        *(other.oid, other.is_link, _is_program(other)),
+    )
+
+
+def _is_program(entry: TreeEntry) -> bool:
+    return not entry.is_link and bool(entry.mode & 0o100)
+
+
+def _with_bit(entry: TreeEntry, ours: TreeEntry | None, of: TreeEntry) -> TreeEntry:
+    """Return an entry with our permissions, but executable if another entry is."""
+    if entry.is_link or ours is None or ours.is_link:
+        return entry
+    mode = ours.mode
+    if _is_program(of) != _is_program(ours):
+        mode = mode | (mode & 0o444) >> 2 if _is_program(of) else mode & ~0o111
+    return entry._replace(mode=mode)
+
+
+class Conflict(NamedTuple):
+    """A path that needs a decision, and git's message for it."""
+
+    path: str
+    message: str
+    hunks: bytes = b""
+    """The conflicting lines with their markers."""
+
+
+class Base(NamedTuple):
+    """The files from which both sides started, where known."""
+
+    files: Mapping[str, TreeEntry]
+    omitted: Collection[str] = ()
+    """Existing files and folders without a known content."""
+
+
+class Merge(NamedTuple):
+    """The differences of merged files from our files."""
+
+    changes: dict[str, TreeEntry | None]
+    """The changed files; None for a file to remove."""
+    contents: dict[str, bytes]
+    """The contents of the files that were changed on both sides."""
+    conflicts: list[Conflict]
+    left: list[LeftOut]
+    """The paths that their snapshot omits, so that their changes are unknown."""
+
+
+MergeFile = Callable[[bytes, bytes, bytes], tuple[bytes, bool]]
+"""Merges our, the base's and their contents; also returns whether they conflict."""
+
+
+def merge(
+    base: Base,
+    ours: Snapshot,
+    theirs: Snapshot,
+    is_meant: Callable[[str], bool],
+    *,
+    blob: Blob,
+    merge_file: MergeFile,
+    label: str,
+) -> Merge:
+    """Merge the files for which `is_meant` returns true; `label` names their side."""
+    omitted = {path for path, _ in theirs.left_out}
+    is_vague = theirs.left_out_count > len(omitted)
+    made = Merge({}, {}, [], [])
+    for path, reason in theirs.left_out:
+        is_news = reason != OTHER_TREE and not is_in(path, base.omitted)
+        if is_meant(path) and is_news:
+            made.left.append(LeftOut(path, f"{NOT_KNOWN}: {reason}"))
+    for path in filter(is_meant, sorted({*base.files, *theirs.files})):
+        before, own = base.files.get(path), ours.files.get(path)
+        other = theirs.files.get(path)
+        if other is None and (is_vague or is_in(path, omitted)):
+            continue
+        entry, kind, merges = resolve(before, own, other)
+        hunks, note = b"", ""
+        if merges and entry is not None and own is not None and other is not None:
+            is_file = before is not None and not before.is_link
+            old = blob(before.oid) if before is not None and is_file else b""
+            parts = (blob(own.oid), old, blob(other.oid))
+            if b"\n%s%s\n" % (_END, label.encode()) in parts[0]:
+                note = f"warning: {path} still contains conflict markers\n"
+            elif any(b"\0" in part[:_BINARY_WITHIN] for part in parts):
+                note = f"warning: Cannot merge binary files: {path} ({OURS} vs. {label})\n"
+            else:
+                merged, is_conflict = merge_file(*parts)
+                made.contents[path] = merged
+                oid = object_id("blob", merged)
+                entry = entry._replace(oid=oid, size=len(merged))
+                kind = kind if is_conflict else ""
+                hunks = _hunks(merged) if is_conflict else b""
+        if kind:
+            said = note + _message(kind, path, label, is_ours=own is not None)
+            made.conflicts.append(Conflict(path, said, hunks))
+        if entry != own:
+            made.changes[path] = entry
+    _refuse_folders(made, ours, label)
+    return made
+
+
+def _refuse_folders(made: Merge, ours: Snapshot, label: str) -> None:
+    """Turn new files in the place of a folder, or below a file, into conflicts."""
+    kept = {path for path in ours.files if made.changes.get(path, path) is not None}
+    folders = parents_of(kept) | (ours.folders.keys() - parents_of(ours.files))
+    for path in [p for p, entry in made.changes.items() if entry and p not in kept]:
+        if path in folders or lies_in(path, kept):
+            what = "directory" if path in folders else "file"
+            said = f"CONFLICT (file/directory): {what} in the way of {path} from {label}"
+            made.conflicts.append(Conflict(path, said))
+            del made.changes[path]
+
+
+def _message(kind: str, path: str, label: str, *, is_ours: bool) -> str:
+    if kind == "modify/delete":
+        kept, gone = (OURS, label) if is_ours else (label, OURS)
+        return (
+            f"CONFLICT (modify/delete): {path} deleted in {gone} and modified in {kept}.  "
+            f"Version {kept} of {path} left in tree."
+        )
+    if kind == "distinct types":
+        return (
+            f"CONFLICT (distinct types): {path} had different types on each side.  "
+            f"Version {OURS} of {path} left in tree."
+        )
+    return f"CONFLICT ({kind}): Merge conflict in {path}"
+
+
+def _hunks(merged: bytes) -> bytes:
+    found, is_inside = [], False
+    for line in merged.splitlines(keepends=True):
+        is_inside = is_inside or line.startswith(_BEGIN)
+        found += [line] if is_inside else []
+        is_inside = is_inside and not line.startswith(_END)
+    return b"".join(found)
+
+
+def file_merger(store: Store, label: str) -> MergeFile:
+    """Return a function that merges contents with `git merge-file`."""
+
+    def merged(ours: bytes, base: bytes, theirs: bytes) -> tuple[bytes, bool]:
+        with tempfile.TemporaryDirectory(dir=store.folder) as folder:
+            names = ("ours", "base", "theirs")
+            for name, content in zip(names, (ours, base, theirs), strict=True):
+                (Path(folder) / name).write_bytes(content)
+            labels = ("-L", OURS, "-L", "base", "-L", label)
+            done = subprocess.run(
+                store.git.command("merge-file", "-p", "-q", *labels, *names),
+                cwd=folder,
+                env=store.git.settings(),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+                timeout=SECONDS_MAX,
+            )
+        if not 0 <= done.returncode <= _CONFLICTS_MAX:
+            raise GitError(said_by(done.stderr, done.returncode))
+        return done.stdout, done.returncode > 0
+
+    return merged
+
+
+def keep_merged(
+    store: Store, ours: Snapshot, made: Merge, *, at_seconds: int
+) -> tuple[str, tuple[str, ...]]:
+    """Store a merge's result as a snapshot; the lock must be held.
+
+    Return the snapshot, and the changed paths, including the folders that became empty.
+    """
+    changes, tree = made.changes, store.tree_of(ours.commit)
+    after = {*ours.files, *changes} - {p for p, entry in changes.items() if entry is None}
+    # Empty folders, which git does not store, stay.
+    empty = ours.folders.keys() - parents_of([*ours.files, *ours.folders])
+    there = parents_of([*after, *(f"{folder}/" for folder in empty)])
+    gone = parents_of(ours.files) - there - {""}
+    with store.blobs() as blob:
+        (oid,) = store.git.run("rev-parse", f"{tree}:{MANIFEST}").decode().split()
+        manifest = decode(blob(oid))
+    written = {path: entry for path, entry in changes.items() if entry is not None}
+    for path in changes:
+        manifest.modes.pop(os.fsencode(path), None)
+    manifest.modes |= {
+        os.fsencode(p): one.permissions for p, one in written.items() if not one.is_link
+    }
+    for folder in gone:
+        manifest.folder_modes.pop(os.fsencode(folder), None)
+    lines = [b"D %s\n" % quoted(path) for path in changes if path not in written]
+    for path, entry in written.items():
+        mode, name = git_mode(entry.mode), quoted(path)
+        if path in made.contents:
+            lines += put(mode, name, made.contents[path])
+        else:
+            lines.append(b"M %s %s %s\n" % (mode, entry.oid.encode(), name))
+    lines += put(b"100644", MANIFEST.encode(), encode(manifest))
+    commit, _ = make_commit(store, tree, at_seconds, lines)
+    return commit, (*changes, *sorted(gone))
