@@ -1,10 +1,12 @@
 """Everything recorded about one iteration: prompt, answer, figures, tests, files, calls."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
@@ -67,12 +69,8 @@ class PatchedFile(NamedTuple):
     by: str
     lines: Sequence[str] = ()
     """The hunks of the patch, without the file's header."""
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """Return the numbers of added and removed lines."""
-        signs = [line[:1] for line in self.lines]
-        return signs.count("+"), signs.count("-")
+    counts: tuple[int, int] | None = None
+    """The numbers of added and removed lines, if they are known."""
 
 
 class SessionStep(NamedTuple):
@@ -89,11 +87,14 @@ class IterationDetails:
     def __init__(self, facts: SprintFacts) -> None:
         self.facts = facts
         self._known: dict[int, IterationFacts] = {}
+        self._rows = {row.iteration: row for row in facts.iterations.iterations}
+        self.starts = dict(facts.sprint.knowledge.iterations)
+        """The version at which each iteration started."""
+        self.versions = sorted(self.starts.values())
 
     def of(self, number: int | None) -> "IterationFacts | None":
         """Return an iteration, or None if the number is unknown."""
-        row = self.facts.iteration(number)
-        if row is None or number is None:
+        if number is None or (row := self._rows.get(number)) is None:
             return None
         return self._known.setdefault(number, IterationFacts(self, row))
 
@@ -108,12 +109,11 @@ class IterationFacts:
     @cached_property
     def _versions(self) -> tuple[int, int]:
         """Return the version before the iteration's start, and its last version."""
-        starts = self.facts.sprint.knowledge.iterations
-        begun = dict(starts).get(self.number)
-        if begun is None:
-            return 0, min((version - 1 for _, version in starts), default=0)
-        later = (version - 1 for _, version in starts if version > begun)
-        return begun - 1, min(later, default=self.facts.version)
+        versions = self._details.versions
+        begun = self._details.starts.get(self.number, 0)
+        later = versions[bisect_right(versions, begun) :][:1]
+        until = later[0] - 1 if later else self.facts.version if begun else 0
+        return max(begun - 1, 0), until
 
     @cached_property
     def events(self) -> list[tuple[RecordedEvent, Event]]:
@@ -195,10 +195,11 @@ class IterationFacts:
         begin, end = (milliseconds(x) if x else None for x in self.period)
         if begin is None or end is None or self.number == BASELINE_NUMBER:
             return []
-        found, own = [], self._sessions
-        for at, recorded in self.facts.session_events:
-            is_own = not own or recorded.stream.partition("-")[2] in own
-            if is_own and begin - AHEAD_MS <= at <= end + AHEAD_MS:
+        found, own, events = [], self._sessions, self.facts.session_events
+        first = bisect_left(events, begin - AHEAD_MS, key=itemgetter(0))
+        until = bisect_right(events, end + AHEAD_MS, key=itemgetter(0))
+        for at, recorded in events[first:until]:
+            if not own or recorded.stream.partition("-")[2] in own:
                 event = event_of(recorded)
                 is_early = at < begin and not isinstance(event, s.PromptGiven)
                 if event is not None and not is_early:
@@ -264,16 +265,27 @@ class IterationFacts:
             return []
         patches = dict(patches_of(self.files.patch))
         found = []
-        for path, how, by in self.files.files:
+        for path, how, by, _ in self.files.files:
             lines = () if by in (OUT, ROLLBACK) else patches.get(path, ())
-            found.append(PatchedFile(path, how, by, lines))
+            signs = [line[:1] for line in lines]
+            counts = (signs.count("+"), signs.count("-")) if lines else None
+            found.append(PatchedFile(path, how, by, lines, counts))
         return sorted(found, key=lambda x: (x.by in (OUT, ROLLBACK), x.path))
+
+    @property
+    def listed(self) -> list[PatchedFile] | None:
+        """Return the changed files without their lines; None if they are unknown."""
+        found = self.facts.changed_files.get(self.number)
+        if found is None:
+            return None
+        return [PatchedFile(x.path, x.how, x.by, counts=x.counts) for x in found]
 
     @cached_property
     def decisions(self) -> list[Decision]:
         """Return the decisions and claims made from its start up to the next one's."""
-        after, until = self._versions
-        return [x for x in self.facts.decisions if after < x.version <= until]
+        found, by = self.facts.decisions, attrgetter("version")
+        first, end = (bisect_right(found, version, key=by) for version in self._versions)
+        return found[first:end]
 
     @property
     def ways(self) -> Iterator[tuple[str, str]]:

@@ -21,7 +21,7 @@ from ..text.phrases import milliseconds
 from ..workspace import Workspace
 from .course import EventStory
 
-ITERATIONS_MAX = 400
+ITERATIONS_MAX = 10_000
 """Only the newest iterations are compared."""
 Changed = tuple[AuthoredFile, ...]
 Ends = tuple[str, str]
@@ -53,9 +53,9 @@ class FilesOfIterations:
             return {}
         return {
             number: tuple(
-                AuthoredFile(path, how, one.by)
+                AuthoredFile(snapshot.shown(x.path), x.how, one.by, x.counts)
                 for one in several
-                for path, how in changed.get(one, ())
+                for x in changed.get(one, ())
             )
             for number, several in found.items()
             if any(one.is_own and one in changed for one in several)
@@ -70,7 +70,7 @@ class FilesOfIterations:
 
     def _changes(
         self, workspace: Workspace, moments: Moments, several: Iterable[list[WorkStretch]]
-    ) -> dict[WorkStretch, list[tuple[str, str]]]:
+    ) -> dict[WorkStretch, list[snapshot.PathDifference]]:
         """Return the changes in each stretch if both of its snapshots are stored."""
         store, own = snapshot.store_of(workspace), own_paths(workspace)
         ends = {
@@ -92,10 +92,10 @@ class FilesOfIterations:
             else:
                 continue
             found[one] = [
-                (snapshot.shown(path), how)
-                for path, how in differs
-                if not (how == "removed" and moments.all[one.last].omits(path))
-                and not (how == "added" and moments.all[one.first].omits(path))
+                x
+                for x in differs
+                if not (x.how == "removed" and moments.all[one.last].omits(x.path))
+                and not (x.how == "added" and moments.all[one.first].omits(x.path))
             ]
         return found
 

@@ -41,6 +41,8 @@ class AuthoredFile(NamedTuple):
     path: str
     how: str
     by: str
+    counts: tuple[int, int] | None = None
+    """The numbers of added and removed lines, if they were counted."""
 
 
 class IterationFiles(NamedTuple):
@@ -111,7 +113,7 @@ def files_of(
             bring(workspace, store, end)
         states = (moments.state(store, n) for n in (one.first, one.last))
         changed = compare(*states, paths=paths, own=own)
-        files += [AuthoredFile(shown(path), how, one.by) for path, how in changed]
+        files += [AuthoredFile(shown(x.path), x.how, one.by) for x in changed]
         if one.by == OUT:
             commits += _commits(workspace, moments, one)
         elif one.is_own:

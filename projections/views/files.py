@@ -9,7 +9,7 @@ from sprintlog.engine.adapters.snapshots import entries
 from sprintlog.engine.adapters.snapshots.capture import TakenSnapshot
 from sprintlog.engine.adapters.snapshots.entries import Snapshot
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.service.work_tree.snapshot import shown
+from sprintlog.engine.service.work_tree.snapshot import PathDifference, shown
 from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
 
 from ..history.authors import OUT, ROLLBACK, IterationFiles
@@ -120,7 +120,7 @@ def left_out(found: Iterable[entries.LeftOut]) -> list[LeftPath]:
 def differences(found: IterationFiles, *, with_patch: bool) -> Differences:
     """Return the files changed in an iteration, grouped by who changed them."""
     by: dict[bool | None, list[FileChange]] = {None: [], False: [], True: []}
-    for path, how, author in found.files:
+    for path, how, author, _ in found.files:
         if author in (OUT, ROLLBACK):
             by[author == ROLLBACK].append(FileChange(path, how))
         else:
@@ -130,9 +130,9 @@ def differences(found: IterationFiles, *, with_patch: bool) -> Differences:
     return Differences(by[None], lines, [*found.others], outside, by[True])
 
 
-def changes(found: Iterable[tuple[str, str]]) -> list[FileChange]:
+def changes(found: Iterable[PathDifference]) -> list[FileChange]:
     """Return the changed files."""
-    return [FileChange(shown(path), how) for path, how in found]
+    return [FileChange(shown(x.path), x.how) for x in found]
 
 
 def taken(event: RecordedEvent, found: TakenSnapshot) -> SnapshotAnswer:

@@ -312,11 +312,13 @@ def _missing(commit: str) -> NotFoundError:
 
 Pair = tuple[str, str]
 """The commits of two snapshots, the earlier one first."""
-PathChange = tuple[str, str]
+PathChange = tuple[str, str, tuple[int, int] | None]
 """A path, and its change: `added`, `removed` or `changed`."""
 _HOW = {"A": "added", "D": "removed"}
 _HEAD = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40})\n")
 """The line with which git names two trees before their differences."""
+_COUNTS = re.compile(rb"(\d+)\t(\d+)\t(.*)", re.DOTALL)
+"""The numbers of added and removed lines of a file that is not binary."""
 
 
 def changes_between(git: Git, pairs: Iterable[Pair]) -> dict[Pair, list[PathChange]]:
@@ -330,9 +332,10 @@ def changes_between(git: Git, pairs: Iterable[Pair]) -> dict[Pair, list[PathChan
     if not asked:
         return {}
     given = "".join(f"{one} {other}\n" for one, other in asked)
-    call = ("diff-tree", "-r", "-z", "--no-renames", "--stdin")
+    call = ("diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--stdin")
     found = _read(git.run(*call, given=given.encode()), f"{FILES}/")
-    return {pair: found.get(ends, []) for ends, meant in asked.items() for pair in meant}
+    changes = {ends: [*found.get(ends, {}).values()] for ends in asked}
+    return {pair: changes[ends] for ends, meant in asked.items() for pair in meant}
 
 
 def _trees(git: Git, commits: set[str]) -> dict[str, str]:
@@ -346,19 +349,22 @@ def _trees(git: Git, commits: set[str]) -> dict[str, str]:
     return {name: line for name, line in pairs if _ID.fullmatch(line)}
 
 
-def _read(said: bytes, folder: str) -> dict[Pair, list[PathChange]]:
-    found: dict[Pair, list[PathChange]] = {}
-    changed: list[PathChange] = []
+def _read(said: bytes, folder: str) -> dict[Pair, dict[str, PathChange]]:
+    found: dict[Pair, dict[str, PathChange]] = {}
+    changed: dict[str, PathChange] = {}
     parts = iter(said.split(b"\0"))
     for part in parts:
         rest = part
         while (head := _HEAD.match(rest)) is not None:
-            changed = found.setdefault((head[1].decode(), head[2].decode()), [])
+            changed = found.setdefault((head[1].decode(), head[2].decode()), {})
             rest = rest[head.end() :]
+        counts = _COUNTS.fullmatch(rest)
+        if counts is not None and (path := os.fsdecode(counts[3])) in changed:
+            changed[path] = (*changed[path][:2], (int(counts[1]), int(counts[2])))
         if not rest.startswith(b":"):
             continue
         path = os.fsdecode(next(parts, b""))
         if path.startswith(folder) and is_sound(path):
             how = _HOW.get(rest[-1:].decode(), "changed")
-            changed.append((path.removeprefix(folder), how))
+            changed[path] = (path.removeprefix(folder), how, None)
     return found

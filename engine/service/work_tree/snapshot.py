@@ -48,6 +48,8 @@ class PathDifference(NamedTuple):
     path: str
     how: str
     """`added`, `removed`, `changed`, `mode`, or `omitted` from one of the snapshots."""
+    counts: tuple[int, int] | None = None
+    """The numbers of added and removed lines, if they were counted."""
 
 
 def store_of(workspace: Service) -> Store:
