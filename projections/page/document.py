@@ -16,7 +16,7 @@ from sprintlog.workspaces import Workspace
 from . import limits
 from . import timeline as gantt
 from .head import head
-from .iteration import SMALL_VIEW, WHOLE_VIEW, iteration
+from .iteration import SMALL_VIEW, WHOLE_VIEW, brief, iteration
 from .iterations import iterations
 from .layout import Timeline
 from .markup import NOTHING, Markup, asset, joined, tag, text, typed
@@ -118,21 +118,26 @@ def _links() -> list[Markup]:
 
 
 def _views(facts: SprintFacts) -> list[Markup]:
-    """Return the views of iterations, which the script shows: the best, then the newest."""
-    details = IterationDetails(facts)
-    rows = facts.iterations.iterations[: -limits.ITERATIONS - 1 : -1]
-    sizes = WHOLE_VIEW if len(rows) <= limits.WHOLE_VIEWS else SMALL_VIEW
+    """Return the views of iterations, which the script shows.
+
+    Those of the best and of the newest are whole, up to a total size.
+    """
+    details, best = IterationDetails(facts), facts.iterations.best_iteration
+    numbers = [x.iteration for x in facts.iterations.iterations[: -limits.ROWS - 1 : -1]]
+    whole = {best, *numbers[: limits.ITERATIONS]}
+    sizes = WHOLE_VIEW if len(whole) <= limits.WHOLE_VIEWS else SMALL_VIEW
     found: dict[int, Markup] = {}
     left = limits.VIEWS_BYTES
-    numbers = (facts.iterations.best_iteration, *(x.iteration for x in rows))
-    for number in dict.fromkeys(numbers):
-        if number is None or (one := details.of(number)) is None:
+    for number in dict.fromkeys(numbers if best is None else (best, *numbers)):
+        if (one := details.of(number)) is None:
             continue
-        view = tag("template", iteration(one, sizes), id=f"i{number}")
+        view = iteration(one, sizes) if number in whole and left > 0 else NOTHING
         left -= len(view.encode())
-        if left < 0:
-            break
-        found[number] = view
+        # Browsers do not parse a script's text until the page's script shows it.
+        is_brief = left < 0 or not view
+        kind, said = ("script", brief(one)) if is_brief else ("template", view)
+        given = {"type": "text/html" if is_brief else None, "id": f"i{number}"}
+        found[number] = tag(kind, said, **given)
     return [found[number] for number in sorted(found)]
 
 

@@ -8,8 +8,8 @@ from sprintlog.facts import BudgetStanding, SprintFacts
 from sprintlog.formatting import UNKNOWN, counted, duration
 
 from .layout import WHOLE, percent
-from .markup import NOTHING, Markup, command, joined, said, tag, text
-from .numbers import cost, iteration_link, money, number, score, time, tokens, took
+from .markup import NOTHING, Markup, joined, said, tag, text, typed
+from .numbers import dollars_of, iteration_link, money, number, score, time, tokens, took
 from .quality import worse
 
 _TONES = {
@@ -35,12 +35,12 @@ _WITHOUT_REASON = {"completed": "Done", "in-progress": "In progress"}
 def head(facts: SprintFacts) -> Markup:
     """Return the page header with the most important facts."""
     standing = facts.standing(_clock)
-    is_stopped = any(word == "stopped" for word, _ in standing)
-    stands = [" ", chip("stopped")] if is_stopped else []
-    title = tag("h1", facts.sprint.id, " ", chip(str(facts.status.status)), *stands)
+    status, words = str(facts.status.status), {word for word, _ in standing}
+    is_stopped = status == "in-progress" and "stopped" in words
+    title = tag("h1", facts.sprint.id, " ", chip("stopped" if is_stopped else status))
     where = facts.status.work_tree
     when = joined(
-        f"work tree {where}, " if where else "",
+        "plan in progress, " if is_stopped else "", f"in {where}, " if where else "",
         "as of version ", str(facts.version), ", ", time(facts.last.at),
         tag("span", " UTC", class_="utc"), ", position ",
         f"{facts.last.position:,} of the log",
@@ -109,7 +109,7 @@ def _best(facts: SprintFacts) -> Iterator[Markup]:
     row = facts.iteration(best)
     value = score(row.score) if row is not None else UNKNOWN
     view = iteration_link(best, f"iteration {best}")
-    shown: list[object] = [view, f", quality {value}. "]
+    shown: list[object] = [view, f", score {value}. "]
     is_there = target is not None and target == facts.judged.last
     if is_there and target == best:
         shown.append("The sprint is at this iteration.")
@@ -118,7 +118,7 @@ def _best(facts: SprintFacts) -> Iterator[Markup]:
     elif target is not None and target != facts.advised_target:
         line = f"sprintlog rollback iter:{target}{facts.named}"
         as_good = f" (iteration {target} is as good, and later)" if target != best else ""
-        shown += [command(line), f" goes back to it{as_good}. "]
+        shown += [typed(line), f" goes back to it{as_good}. "]
         if not facts.has_snapshot(target):
             shown.append(said(f"{files_said(facts, target)}."))
     if equals := facts.equals:
@@ -148,17 +148,15 @@ def _figures(facts: SprintFacts) -> Iterator[Markup]:
     yield _figure("iterations", number(said_to_be if is_more else len(rows)), more)
     if took_in_all := facts.worked:
         yield _figure("from begin to end", _by_clock(took_in_all), "waits included")
-    more = None if runs is None else f"{counted(runs, 'run')} added up"
+    more = None if runs is None else f"{counted(runs, 'agent run')} added up"
     if more is not None and (cut := getattr(spent, "runs_cut_short", 0)):
         more += f", {cut} more killed"
     yield _figure("agents at work", took(spent), more)
-    yield _figure("tokens", tokens(spent))
+    yield _figure("tokens of the sprint", tokens(spent))
     unknown = getattr(spent, "runs_without_cost", 0) + getattr(spent, "runs_cut_short", 0)
     runs_without = counted(unknown, "run")
     more = f"not reported by {runs_without}" if unknown else None
-    if unknown and cost(spent) is not None:
-        more = f"at least: {runs_without} did not report it"
-    yield _figure("cost", money(cost(spent)), more)
+    yield _figure("cost of the sprint", dollars_of(spent), more)
 
 
 def _by_clock(elapsed: object) -> str:
@@ -195,8 +193,8 @@ def _budget(one: BudgetStanding) -> Markup:
     line = f"{spent} of {limit}"
     unknown = f", {counted(one.unknown_runs, 'run')} unknown" if one.unknown_runs else ""
     more = ", waits included" if one.budget == TIME else unknown
-    of = "last run" if one.of == OF_RUN else one.of
-    label = tag("span", f"{one.budget} of the {of}: {line} ({one.percent} %){more}")
+    of = "last loop run" if one.of == OF_RUN else one.of
+    label = tag("span", f"{one.budget} budget of the {of}: {line} ({one.percent} %){more}")
     return tag("li", label, bar)
 
 

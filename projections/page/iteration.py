@@ -13,20 +13,12 @@ from sprintlog.usage import tokens_of
 from .iterations import chips, remarks
 from .layout import WHOLE, percent
 from .markup import NOTHING, Markup, joined, lines, row, table, tag, text, typed
-from .numbers import (
-    cost,
-    dollars_of,
-    iteration_link,
-    known,
-    number,
-    score,
-    time,
-    tokens,
-    took,
-)
+from .numbers import cost, dollars_of, iteration_link, number, score, time, tokens, took
 
 PATCH_CHARS_MAX, LINE_CHARS_MAX = 100_000, 240
-FILES_MAX, TESTS_MAX, STEPS_MAX = 100, 40, 80
+FILES_MAX, TESTS_MAX, STEPS_MAX, REASONS_MAX, DECISIONS_MAX = 100, 40, 80, 20, 20
+_NOT_SAVED, _NONE = "The files of this iteration were not saved.", "No file changed."
+_SHARE = "The score is the weighted mean of the measured parts: `sprintlog help look`"
 _BY = {"agent": "agent", "outside": "outside, before it began", "rollback": "by a rollback"}
 _HOW = {"added": "A", "removed": "D", "changed": "M", "mode": "mode"}
 
@@ -48,17 +40,39 @@ WHOLE_VIEW, SMALL_VIEW = (
 
 def iteration(one: IterationFacts, sizes: ViewSizes = WHOLE_VIEW) -> Markup:
     """Return the view of an iteration, which the page's script shows."""
+    left = [_tests(one), prompt(one, sizes.prompt), _answer(one, sizes.answer)]
+    right = [_figures(one), _ways(one), _decisions(one)]
+    below = [_files(one, sizes.patch), _measurement(one, sizes.output), _steps(one)]
+    return _article(one, left, right, below)
+
+
+def brief(one: IterationFacts) -> Markup:
+    """Return a view without texts and patches; the script adds the figures of its row."""
+    if found := one.listed:
+        files = [_file(x, 0) for x in found[:FILES_MAX]]
+    else:
+        files = [tag("p", _NOT_SAVED if found is None else _NONE, class_="empty")]
+    lines = (f"iteration diff {one.number} --patch", f"report {one.number}")
+    more = [tag("p", typed(f"sprintlog {line}{one.facts.named}")) for line in lines]
+    note = counted(len(found), "file") if found else ""
+    rest = _part("Patch, tests and answer", *more, note="not in this file")
+    left = [_part("Files", *files, note=note), _measurement(one, 0), rest]
+    return _article(one, left, [_ways(one), _decisions(one)], [])
+
+
+def _article(
+    one: IterationFacts, left: list[Markup], right: list[Markup], below: list[Markup]
+) -> Markup:
+    """Return a view with its title, its times and the reasons for its class."""
     bare = replace(one.row, is_best=UNSET, is_on_path=UNSET)
+    told = remarks(one.facts, bare)
     top = tag(
         "header",
         tag("h1", f"Iteration {one.number} ", *chips(one.facts, one.row)),
         tag("p", *_when(one), class_="note"),
-        tag("p", text(remarks(one.facts, bare)), class_="why"),
+        tag("p", text(told), class_="why") if told != UNKNOWN else NOTHING,
         *_reasons(one),
     )
-    left = [_tests(one), prompt(one, sizes.prompt), _answer(one, sizes.answer)]
-    right = [_figures(one), _ways(one), _decisions(one)]
-    below = [_files(one, sizes.patch), _measurement(one, sizes.output), _steps(one)]
     sides = tag("div", tag("div", *left), tag("div", *right), class_="sides")
     return tag("article", top, sides, *below, data_i=one.number)
 
@@ -85,7 +99,15 @@ def _reasons(one: IterationFacts) -> Iterator[Markup]:
     told += [x for x in one.row.reasons or () if x not in known_ones]
     told += one.facts.failures(one.number)
     if told:
-        yield tag("ul", *(tag("li", text(x)) for x in dict.fromkeys(told)), class_="worse")
+        items = [tag("li", text(x)) for x in dict.fromkeys(told)]
+        yield tag("ul", *_first(items, REASONS_MAX), class_="worse")
+
+
+def _first(items: list[Markup], most: int) -> list[Markup]:
+    """Return the first items of a list, and the number of the others."""
+    more = len(items) - most
+    left_out = [tag("li", f"{more:,} more", class_="quiet")] if more > 0 else []
+    return [*items[:most], *left_out]
 
 
 def _figures(one: IterationFacts) -> Markup:
@@ -101,18 +123,18 @@ def _figures(one: IterationFacts) -> Markup:
     spent, earlier = row_.spent or None, (then.spent or None) if then else None
     for name, say, amount in (("tokens", tokens, tokens_of), ("cost", dollars_of, cost)):
         by = change(amount(spent), amount(earlier)) if spent and earlier else ""
-        rows.append(_figure(name, say(spent).replace(">=", "at least "), by))
+        rows.append(_figure(name, say(spent), by))
     rows.append(_figure("time", took(spent)))
     rows += [
         _figure(name.replace("_", " "), number(count))
         for name in ("turns", "tool_calls")
-        for count in [getattr(spent, name, None)]
-        if known(count)
+        if isinstance(count := getattr(spent, name, None), int)
     ]
     head = ("figure", "value", "to previous", "to baseline")
     share, note = row_.measured_share, ""
     if isinstance(share, float) and share < 1:
-        note = f"{number(100 * share, 0)} % of the score was measured"
+        note = tag("span", f"{number(100 * share, 0)} % of the score was measured",
+                   "; parts without a figure do not count", title=_SHARE)  # fmt: skip
     body = table(head, rows, label="figures", class_="facts")
     return _part("Figures", body, note=note)
 
@@ -164,20 +186,14 @@ def _tests(one: IterationFacts) -> Markup:
         figures = one.row.figures or {}
         count, passed = (figures.get(x) for x in ("test_count", "tests_passed"))
         said = "No test result was recorded."
-        if known(count):
+        if isinstance(count, int | float):
             said = f"{number(passed)} of {number(count)} tests passed. "
             said += "No test changed its outcome." if one.tests else "No names are stored."
         return _part("Tests that changed", tag("p", said, class_="empty"))
     worse = sum(x.after == "failed" for x in found)
-    items = [_test(x) for x in found[:TESTS_MAX]]
-    if more := len(found) - len(items):
-        items.append(tag("li", f"{more} more", class_="quiet"))
+    items = tag("ul", *_first([_test(x) for x in found], TESTS_MAX), class_="tests")
     note = f"{worse} fail now, {len(found) - worse} others, since iteration "
-    return _part(
-        "Tests that changed",
-        tag("ul", *items, class_="tests"),
-        note=f"{note}{one.row.previous}",
-    )
+    return _part("Tests that changed", items, note=f"{note}{one.row.previous}")
 
 
 def _test(one: TestChange) -> Markup:
@@ -201,20 +217,16 @@ def _decisions(one: IterationFacts) -> Markup:
         why = tag("small", " because: ", text(told.why)) if told.why else NOTHING
         off = None if each.in_force else "off"
         items.append(tag("li", text(told.what), why, class_=off))
-    if not items:
-        return NOTHING
-    return _part("Decisions and claims", tag("ul", *items, class_="cards"))
+    whole = tag("ul", *_first(items, DECISIONS_MAX), class_="cards")
+    return _part("Decisions and claims", whole) if items else NOTHING
 
 
 def _files(one: IterationFacts, lines_max: int) -> Markup:
     """Return the changed files with their authors and lines."""
     title = "Files"
-    if (found := one.files) is None:
-        return _part(
-            title, tag("p", "The files of this iteration were not saved.", class_="empty")
-        )
-    if not one.patched:
-        return _part(title, tag("p", "No file changed.", class_="empty"))
+    if (found := one.files) is None or not one.patched:
+        told = _NOT_SAVED if found is None else _NONE
+        return _part(title, tag("p", told, class_="empty"))
     left = lines_max
     shown: list[Markup] = []
     for file in one.patched[:FILES_MAX]:
@@ -236,11 +248,11 @@ def _files(one: IterationFacts, lines_max: int) -> Markup:
     return _part(title, *shown, more, whole, note=", ".join(notes))
 
 
-def _file(file: PatchedFile, lines_max: int, *, is_open: bool) -> Markup:
-    added, removed = file.counts
+def _file(file: PatchedFile, lines_max: int, *, is_open: bool = False) -> Markup:
+    added, removed = file.counts or (0, 0)
     counts = [
         tag("ins", f"+{added}"), " ", tag("del", f"\N{MINUS SIGN}{removed}")
-    ] if file.lines else []  # fmt: skip
+    ] if file.counts else []  # fmt: skip
     by = _BY.get(file.by, file.by.replace("-", " "))
     kind = f"chip {'steady' if file.by in ('outside', 'rollback') else 'plain'}"
     name = joined(tag("b", _HOW.get(file.how, file.how)), " ", text(file.path), " ")
@@ -281,11 +293,10 @@ def _measurement(one: IterationFacts, chars_max: int) -> Markup:
         tone = "bad" if run.exit_code else "good"
         status = tag("span", f"{how}{ms}", class_=f"chip {tone}")
         parts.append(tag("p", typed(run.command), " ", status))
-        said = run.output or "(no output)"
-        parts.append(_text(said, chars_max, "output of the measurement"))
-    if not parts:
-        return NOTHING
-    return _part("Measurement", *parts)
+        if chars_max:
+            said = run.output or "(no output)"
+            parts.append(_text(said, chars_max, "output of the measurement"))
+    return _part("Measurement", *parts) if parts else NOTHING
 
 
 def _steps(one: IterationFacts) -> Markup:

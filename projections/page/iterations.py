@@ -78,7 +78,7 @@ def columns(facts: SprintFacts) -> list[TableColumn]:
 
 
 def iterations(facts: SprintFacts) -> Markup:
-    """Return the table of all iterations."""
+    """Return the table of iterations, newest first."""
     rows = facts.iterations.iterations
     if not rows:
         return without("iterations", "Iterations", "There is no iteration yet.")
@@ -90,18 +90,24 @@ def iterations(facts: SprintFacts) -> Markup:
         head.append(heading(name, class_=kind, title=TOLD.get(one.name)))
     lines = [
         _row(one, shown, limits.REMARK_CHARS, is_best=one.iteration == best)
-        for one in rows[-limits.ITERATIONS :]
+        for one in rows[: -limits.ROWS - 1 : -1]
     ]
     parts: list[object] = []
-    if (more := len(rows) - limits.ITERATIONS) > 0:
+    if (more := len(rows) - limits.ROWS) > 0:
         line = command(f"sprintlog list{facts.named}")
         parts += [f"{more:,} earlier ones: ", line]
     if same:
         parts += ["; " * bool(parts), f"the same wherever it is known: {', '.join(same)}"]
     if left := facts.left_out:
         parts += ["; " * bool(parts), left]
-    made = table(head, lines, label="iterations", class_="sortable")
-    return section("iterations", "Iterations", made, note=parts)
+    newest, older = lines[: limits.ITERATIONS], lines[limits.ITERATIONS :]
+    made = [table(head, newest, label="iterations", class_="sortable")]
+    if older:
+        # Browsers that run the script do not parse these rows until they are needed.
+        told = tag("summary", f"{len(older):,} earlier iterations")
+        rest = table(head, older, label="earlier iterations", class_="sortable")
+        made.append(tag("noscript", tag("details", told, rest)))
+    return section("iterations", "Iterations", *made, note=parts)
 
 
 def _differing(

@@ -1,9 +1,11 @@
 """Limits on the number of entries shown on a sprint's page; the newest are shown."""
 
 ITERATIONS = 200
-"""Iterations in the table, the chart and the timeline, and views of iterations."""
+"""Iterations in the timeline, points of the chart, and rows that browsers parse at once."""
+ROWS = 10_000
+"""Iterations in the table; each has a view."""
 VIEWS_BYTES = 2_500_000
-"""The maximum total size of the views of iterations in a file."""
+"""The maximum total size of the whole views in a file; all others are brief."""
 WHOLE_VIEWS = 40
 """If there are more iterations, the texts of their views in a file are shorter."""
 BARS, SIGNS = 300, 300

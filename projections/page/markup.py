@@ -149,11 +149,6 @@ def _timed(line: str) -> Markup:
     return joined(*(moment(x) if at % 2 else x for at, x in enumerate(pieces) if x))
 
 
-def classes(*names: str) -> str:
-    """Return an element's class names as a single attribute value."""
-    return " ".join(filter(None, names))
-
-
 def _inline(part: object) -> Markup:
     return NOTHING if part is None or part == "" else text(part)
 

@@ -48,7 +48,7 @@ def dollars_of(spent: object) -> str:
 
 
 def _bounded(amount: str, spent: object, name: str) -> str:
-    return f">={amount}" if name in lower_bounds(spent) else amount
+    return f"at least {amount}" if name in lower_bounds(spent) else amount
 
 
 def money(amount: float | None) -> str:

@@ -1,12 +1,13 @@
 """The plan as a tree with the pointer."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sprintlog.facts import Node, SprintFacts
+from sprintlog.formatting import counted
 
 from . import limits
-from .markup import NOTHING, Markup, joined, scrolling, section, tag, text
+from .markup import NOTHING, Markup, cut, joined, scrolling, section, tag, text
 
 MARKS = {
     "completed": ("\N{CHECK MARK}", "good"),
@@ -44,6 +45,11 @@ def plan(facts: SprintFacts) -> Markup:
     return section("plan", "Plan", whole, note=note)
 
 
+_DONE = ("completed", "skipped")
+FOLDED_MIN = 2
+"""The least number of completed nodes before the current one that are folded."""
+
+
 class _Drawn:
     """The tree being drawn, limited to a maximum number of nodes."""
 
@@ -56,24 +62,44 @@ class _Drawn:
         self._most, self._chars = limits.NODES, limits.PROMPT_CHARS
 
     def items(self, nodes: list[Node]) -> Iterator[Markup]:
-        """Yield a list item for each node, with its children."""
+        """Yield a list item for each node; completed ones before the current are folded."""
+        is_done = [node.status in _DONE for node in nodes]
+        first = is_done.index(False) - 1 if False in is_done else 0
+        first = first if first >= FOLDED_MIN else 0
+        shown = [*self._each(nodes[first:])]
+        if first:
+            names = ", ".join(map(_name, nodes[:first]))
+            told = f"{first:,} completed: {cut(names, 60)}"
+            yield tag("li", _folded(told, self._each(nodes[:first])))
+        yield from shown
+
+    def _each(self, nodes: list[Node]) -> Iterator[Markup]:
         for node in nodes:
             self.met += 1
             if self.met > self._most:
                 continue
-            name = node.address.rpartition("/")[2]
             notes = list(_notes(self._facts, node))
             if node is self._pointed:
                 notes.insert(0, tag("span", "\N{BLACK LEFT-POINTING SMALL TRIANGLE} here",
                                     class_="here"))  # fmt: skip
             below = list(self.items(node.children))
             inside = [tag("ul", *below)] if below else []
-            yield _item(name, node.status, self.says(node.data), [*notes, *inside])
+            if below and node.status in _DONE:
+                inside = [_folded(counted(len(node.children), "part"), below)]
+            yield _item(_name(node), node.status, self.says(node.data), [*notes, *inside])
 
     def says(self, data: Mapping[str, Any]) -> Markup:
         """Return the first line of a prompt."""
         said = _first_line(data.get("prompt"))
         return text(said, self._chars) if said else NOTHING
+
+
+def _name(node: Node) -> str:
+    return node.address.rpartition("/")[2]
+
+
+def _folded(told: str, items: Iterable[Markup]) -> Markup:
+    return tag("details", tag("summary", told), tag("ul", *items))
 
 
 def _item(name: str, status: str, prompt: Markup, more: list[Markup]) -> Markup:

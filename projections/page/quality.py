@@ -15,8 +15,10 @@ HEIGHT, PAD_TOP, PAD_BOTTOM, TESTS, COST = 176, 18, 22, 42, 22
 heights of the tests and of the cost."""
 LEFT = 26
 """The left end of the grid lines, in pixels, to the right of their labels."""
-NUMBERS_MAX = 24
-"""With more iterations, only some iteration numbers are drawn."""
+DIGITS_MAX = 48
+"""If the numbers of the iterations have more digits, only some numbers are drawn."""
+POINTS_MAX = 80
+"""With more points, they are smaller."""
 
 
 class Scored(NamedTuple):
@@ -72,17 +74,20 @@ def plotted(found: Sequence[Scored], levels: Levels) -> Markup:
     most = max((one.tests[1] for one in found if one.tests), default=0)
     dear = max((one.cost for one in found if one.cost), default=0)
     points = {point.nth: point for point in placed.points}
-    every = -(-len(found) // NUMBERS_MAX) or 1
+    numbers = DIGITS_MAX // max(len(str(found[-1].number)), 2)
+    every, half = -(-len(found) // numbers), WHOLE // (2 * numbers)
+    radius = 5 if len(found) <= POINTS_MAX else 3
     for index, one in enumerate(found):
         place, at = points.get(index), step_place(index, len(found))
         inside = [*_tests(one, at, len(found), most), *_cost(one, at, len(found), dear)]
         if place is not None:
-            inside.append(_point(place, one, y(place.y)))
+            inside.append(_point(place, one, y(place.y), radius))
         else:
             sign = {"x": percent(at), "y": HEIGHT - PAD_BOTTOM - 4, "class_": "missing"}
             inside.append(tag("text", "?", **sign, text_anchor="middle"))
         if index % every == 0:
-            number = {"x": percent(at), "y": HEIGHT - 6, "text_anchor": "middle"}
+            anchor = "start" if at < half else "end" if at > WHOLE - half else "middle"
+            number = {"x": percent(at), "y": HEIGHT - 6, "text_anchor": anchor}
             inside.append(tag("text", one.number, **number, class_="axis"))
         parts.append(_column(one, at, len(found), inside))
     return joined(*parts)
@@ -155,7 +160,7 @@ def _line(placed: Plot, top: int, inner: int) -> list[Markup]:
     return [tag("svg", line, **place, **box, overflow="visible")]
 
 
-def _point(point: Dot, one: Scored, y: float) -> Markup:
+def _point(point: Dot, one: Scored, y: float, radius: int) -> Markup:
     x = percent(point.x)
     parts = []
     if one.is_best:
@@ -165,7 +170,7 @@ def _point(point: Dot, one: Scored, y: float) -> Markup:
         # Near the top, there is no space above the point.
         at = y - 15 if y > 40 else y + 24
         parts.append(tag("text", label, x=x, y=at, class_="best", text_anchor=anchor))
-    parts.append(tag("circle", cx=x, cy=y, r=5))
+    parts.append(tag("circle", cx=x, cy=y, r=radius))
     if one.alerts or one.is_unfit:
         sign = tag("text", "!", x=x, y=y + 19, text_anchor="middle", class_="alert")
         parts.append(sign)
@@ -173,32 +178,57 @@ def _point(point: Dot, one: Scored, y: float) -> Markup:
     return tag("g", *parts, class_=kind)
 
 
+_LEVELS = {"baseline": "before iteration 1", "threshold": "minimum to accept a result"}
+"""The meanings of the lines."""
 WORSE_MAX = 3
 """The maximum number of regressions listed; the table of iterations has all."""
 TONES = {"forward": "good", "regression": "bad", "plateau": "steady", "stalled": "steady"}
 
 
 def scored(facts: SprintFacts) -> tuple[list[Scored], Levels]:
-    """Return the plotted iterations, without the baseline, and the reference lines."""
-    found = [_scored(facts, one) for one in facts.numbered[-limits.ITERATIONS :]]
+    """Return the points of the plot, without the baseline, and the reference lines.
+
+    In a long sprint, a point stands for several successive iterations.
+    """
+    rows = facts.numbered
+    size = -(-len(rows) // limits.ITERATIONS) or 1
+    found = [
+        _shown([_scored(facts, one) for one in rows[at : at + size]])
+        for at in range(0, len(rows), size)
+    ]
     base, acceptance = facts.baseline, facts.judged.rules.thresholds.acceptance
     levels = Levels(None if base is None else base.score, acceptance)
     return found, levels
+
+
+def _shown(several: Sequence[Scored]) -> Scored:
+    """Return the iteration plotted for several: the best, the worst, or the last."""
+    if len(several) == 1:
+        return several[0]
+    measured = [one for one in several if one.score is not None] or several
+    worse = [one for one in measured if one.tone == "bad"] or measured[-1:]
+    best = [one for one in several if one.is_best]
+    one = min(best or worse, key=lambda one: one.score or 0)
+    about = f"iterations {several[0].number} to {several[-1].number}; shown: {one.about}"
+    return one._replace(about=about)
 
 
 def quality(facts: SprintFacts) -> Markup:
     """Return the section with the plots."""
     found, levels = scored(facts)
     if not any(one.score is not None for one in found):
-        return without("quality", "Quality", "No iteration was measured.")
-    label = "Quality of " + ", ".join(
+        return without("quality", "Score", "No iteration was measured.")
+    label = "Scores: " + ", ".join(
         f"iteration {one.number}: {score(one.score)}" for one in found[-20:]
     )
     legend = tag("ul", *_legend(found), *_lines(levels), class_="legend")
     drawn = plotted(found, levels)
     plot = drawing("quality", chart_height(found), label, drawn, role="group")
     parts = [tag("div", plot, class_="drawing"), legend]
-    return section("quality", "Score, tests and cost by iteration", *parts)
+    size = -(-len(facts.numbered) // limits.ITERATIONS)
+    note = [f"Each point opens one of {size} iterations: the best, the worst or the last"]
+    title = "Score, tests and cost by iteration"
+    return section("quality", title, *parts, note=note if size > 1 else ())
 
 
 def _scored(facts: SprintFacts, one: JudgedIteration) -> Scored:
@@ -254,7 +284,7 @@ def _lines(levels: Levels) -> Iterator[Markup]:
     for name, level in levels.lines():
         line = tag("line", x1=0, x2="100%", y1=5, y2=5, class_=name)
         key = tag("svg", line, width=26, height=10, class_="key-line")
-        yield tag("li", key, f"{name} {level:.2f}")
+        yield tag("li", key, f"{name} {level:.2f} ", tag("small", f"({_LEVELS[name]})"))
 
 
 def worse(facts: SprintFacts) -> Markup:

@@ -6,19 +6,8 @@ from itertools import chain, count
 from sprintlog.facts import SprintFacts
 from sprintlog.formatting import counted
 
-from . import layout, limits
-from .markup import (
-    Markup,
-    asset,
-    classes,
-    command,
-    drawing,
-    joined,
-    scrolling,
-    section,
-    tag,
-    without,
-)
+from . import layout, limits, markup
+from .markup import Markup, command, drawing, joined, scrolling, section, tag, without
 
 ROW, BAR, AXIS, ARC = 26, 18, 22, 14
 """Heights in pixels: of a row, a bar, the axis, and one level of arrows."""
@@ -79,14 +68,14 @@ def drawn(found: layout.Timeline) -> Markup:
     """Return the contents of the timeline's SVG element."""
     begin = top(found)
     end = height(found)
-    parts = [asset("hatch.svg"), *(_band(gap, begin, end) for gap in found.gaps)]
+    parts = [markup.asset("hatch.svg"), *(_band(gap, begin, end) for gap in found.gaps)]
     for index in range(len(names(found)) + 1):
         y = begin + index * ROW
         parts.append(tag("line", x1="0", x2="100%", y1=y, y2=y, class_="rule"))
     for tick in found.ticks:
         x = layout.percent(tick.x)
         parts.append(tag("line", x1=x, x2=x, y1=AXIS - 4, y2=end, class_="tick"))
-        kind = classes("axis", "day" * tick.is_day, "more" * (not tick.is_sparse))
+        kind = f"axis{' day' * tick.is_day}{' more' * (not tick.is_sparse)}"
         anchor = "end" if tick.x > 8800 else "start" if tick.x < 1200 else "middle"
         label = tag("text", tick.label, x=x, y=12, class_=kind, text_anchor=anchor)
         parts.append(label)

@@ -55,7 +55,7 @@ def rows(facts: SprintFacts) -> dict[str, str]:
 def test_a_row_says_why_its_run_failed(facts: SprintFacts) -> None:
     """The last output and the exit code, and that it was not measured."""
     found = rows(facts)
-    assert [*found] == ["1", "2"]
+    assert [*found] == ["2", "1"]
     assert "not measured; its run completed" in found["1"]
     why = "not measured; its run failed; store failed: exit code 3: table rates exists"
     assert why in found["2"]

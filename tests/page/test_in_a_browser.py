@@ -94,13 +94,17 @@ def test_keys_move_between_iterations(look: Open, night_page: Path) -> None:
 
 
 def test_the_overview_is_one_screen(look: Open, night_page: Path) -> None:
-    """At 1280 x 800 the result, the chart and the plan are visible without scrolling."""
+    """At 1280 x 800 the result, the chart and the plan's current phase are visible."""
     page = look(night_page, viewport={"width": 1280, "height": 800})
     for part in ("#head .why", "#head .figures", "#quality svg", "#plan .box"):
         box = page.locator(part).first.bounding_box()
         assert box is not None
         assert box["y"] + box["height"] <= 800, part
     assert page.evaluate("document.documentElement.scrollHeight") <= 800
+    here, plan = (page.locator(x).bounding_box() for x in ("#plan .here", "#plan .box"))
+    assert here is not None
+    assert plan is not None
+    assert here["y"] + here["height"] <= plan["y"] + plan["height"]
     for name in ("timeline", "iterations", "decisions", "events"):
         assert not page.locator(f"#{name}").is_visible()
         page.locator(f"nav a[href='#{name}']").click()
@@ -138,7 +142,7 @@ def test_iterations_are_found_by_their_texts(look: Open, night_page: Path) -> No
     page.keyboard.press("/")
     page.keyboard.type("write the rules of coupons")
     rows = page.locator("#iterations tbody tr:visible")
-    assert [row.get_attribute("data-n") for row in rows.all()] == ["4", "5"]
+    assert [row.get_attribute("data-n") for row in rows.all()] == ["5", "4"]
 
 
 def test_sorting_keeps_the_unknown_last(look: Open, night_page: Path) -> None:

@@ -171,7 +171,7 @@ def test_one_event_is_a_page(tmp_path: Path) -> None:
     assert all(f'id="{name}"' in said for name in SECTIONS)
     assert "There is no iteration yet." in said
     assert "$0.00" not in said
-    assert "<dt>tokens</dt><dd>\N{EN DASH}" in said
+    assert "<dt>tokens of the sprint</dt><dd>\N{EN DASH}" in said
 
 
 def test_no_log_has_no_page(tmp_path: Path) -> None:
@@ -234,4 +234,4 @@ def test_unknown_is_never_zero(tmp_path: Path) -> None:
     with workspace_with(tmp_path, events()) as workspace:
         said = page(workspace, "odd")
     assert "$0.00" not in said
-    assert "<dt>cost</dt><dd>\N{EN DASH}" in said
+    assert "<dt>cost of the sprint</dt><dd>\N{EN DASH}" in said

@@ -73,10 +73,15 @@ def typed(said: str, name: str) -> list[str]:
 
 
 def test_the_advised_way_raises_a_budget_that_is_spent(workspace: Workspace) -> None:
-    """A rollback frees no iteration, so the limit is named before the loop."""
+    """A rollback frees no iteration, so the limit is named before the loop.
+
+    The title has one state: `stopped`.
+    """
     do(workspace, ChangeBudgets({"cost_usd": 1.0}))
     do(workspace, FinishRun("run-1", "budget", 25, "the budget is spent"))
     steps = typed(told(workspace), "type now, as advised")
+    first = told(workspace).strip().splitlines()[:2]
+    assert (first[0], first[1][:17]) == ("loop stopped", "plan in progress,")
     assert steps == [
         "sprintlog rollback iter:1 takes the advice: restores the plan; "
         "the files do not change",
@@ -104,10 +109,12 @@ def test_files_that_were_never_to_be_kept_are_not_missed(workspace: Workspace) -
 
 
 def test_a_night_says_which_time_is_which(tmp_path: Path) -> None:
-    """The duration and the sum of all runs have distinct names."""
+    """Durations have distinct names, as have the figures of the sprint and of the loop."""
     with night(tmp_path) as workspace:
         said = told(workspace, NIGHT)
+    assert "tokens of the sprint\nat least 763,315\n" in said
+    assert "cost budget of the last loop run: $7.91 of $10.00" in said
     assert "from begin to end\n5h 24m\nwaits included" in said
-    assert "agents at work\n3h 46m\n9 runs added up" in said
+    assert "agents at work\n3h 46m\n9 agent runs added up" in said
     # The baseline does not count as an iteration.
     assert "iterations\n9\n1 discarded" in said

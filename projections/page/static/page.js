@@ -6,6 +6,7 @@
   const kept = { filters: {}, sorts: {}, density: "full", zoom: 1, chosen: [] };
   const one = (selector, root = document) => root.querySelector(selector);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const PAGE = window.matchMedia("(max-width: 640px)").matches ? 20 : 50;
   const OVERVIEW = ["head", "act", "quality", "plan"];
   const view = document.createElement("main");
   const sprint = document.body.dataset.sprint; // only on a server's page
@@ -35,17 +36,44 @@
 
   function filter(section, table) {
     const words = (kept.filters[section.id] || "").toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0;
     const rows = all("tbody tr", table);
-    for (const row of rows) {
+    const found = rows.filter((row) => {
       // An iteration is also found by the texts of its view, if the page contains them.
       const view_ = words.length && row.dataset.n && document.getElementById(`i${row.dataset.n}`);
-      const said = `${row.textContent} ${view_ ? view_.content.textContent : ""}`.toLowerCase();
+      const said = `${row.textContent} ${view_?.content?.textContent || ""}`.toLowerCase();
       row.hidden = !words.every((word) => said.includes(word));
-      shown += row.hidden ? 0 : 1;
-    }
+      return !row.hidden;
+    });
     const count = one("output", section);
-    if (count) count.textContent = words.length ? `${shown} of ${rows.length}` : "";
+    if (count) count.textContent = words.length ? `${found.length} of ${rows.length}` : "";
+    if (section.id === "iterations") turnTo(section, found, 0);
+  }
+
+  // The table of iterations shows one page of the rows that the filter leaves.
+  function turnTo(section, found, page) {
+    const pages = Math.max(Math.ceil(found.length / PAGE), 1);
+    kept.turn = (by) => {
+      if (page + by < 0 || page + by >= pages) return false;
+      turnTo(section, found, page + by);
+      return true;
+    };
+    found.forEach((row, at) => { row.hidden = Math.floor(at / PAGE) !== page; });
+    const shown = found.slice(page * PAGE, (page + 1) * PAGE);
+    label(section, shown);
+    shown.forEach(addChoice);
+    showChoice(section);
+    let box = one(".pages", section);
+    if (!box) tools(section).append(box = make("span", { class: "pages" }));
+    box.hidden = pages < 2;
+    const range = (at) => `${at * PAGE + 1} – ${Math.min((at + 1) * PAGE, found.length)} of ${found.length.toLocaleString("en")}`;
+    const options = [...Array(pages).keys()].map((at) => make("option", { value: at, selected: at === page }, range(at)));
+    const turn = (word, by) => make("button", { type: "button", "aria-label": word, disabled: page + by < 0 || page + by >= pages,
+      onclick: () => { kept.turn(by); one(`[aria-label="${word}"]`, box).focus(); } }, by < 0 ? "‹" : "›");
+    const choice = make("select", { "aria-label": "rows", onchange: () => {
+      kept.turn(Number(choice.value) - page);
+      one("select", box).focus();
+    } }, ...options);
+    box.replaceChildren(turn("previous rows", -1), choice, turn("next rows", 1));
   }
 
   function addFilter(section, table) {
@@ -76,7 +104,7 @@
   // --- Sorting -------------------------------------------------------------------------
 
   function number(said) {
-    const found = said.replace(/[$,%]/g, "").match(/^[+-]?\d+(\.\d+)?/);
+    const found = said.replace(/[$,%]|at least /g, "").match(/^[+-]?\d+(\.\d+)?/);
     return found ? Number(found[0]) : null;
   }
 
@@ -97,11 +125,24 @@
     });
   }
 
+  // A file has the rows of older iterations as text, which is parsed when it is needed.
+  function whole() {
+    const older = one("#iterations noscript");
+    if (!older) return;
+    const [section, box] = [one("#iterations"), make("template")];
+    box.innerHTML = older.textContent;
+    older.remove();
+    const table = one("table", section);
+    one("tbody", table).append(...all("tbody tr", box.content));
+    if (kept.sorts[section.id]) sort(table, ...kept.sorts[section.id]);
+    filter(section, table);
+  }
+
   // On a phone a row is a card, in which each figure has its name.
-  function label(table) {
-    const names = all("thead th", table).map((head) => head.textContent);
-    all("tbody tr", table).forEach((row) => [...row.cells].forEach((cell, at) => { cell.dataset.label = names[at]; }));
-    table.classList.add("labelled");
+  function label(section, rows) {
+    const names = all("thead th", section).map((head) => head.textContent);
+    rows.forEach((row) => [...row.cells].forEach((cell, at) => { cell.dataset.label = names[at]; }));
+    one("table", section).classList.add("labelled");
   }
 
   function addSorting(section, table) {
@@ -111,6 +152,7 @@
           const ascending = head.getAttribute("aria-sort") !== "ascending";
           kept.sorts[section.id] = [index, ascending];
           sort(table, index, ascending);
+          filter(section, table);
         },
       }, head.textContent);
       head.replaceChildren(button);
@@ -156,7 +198,13 @@
 
   async function article(number_) {
     const held = document.getElementById(`i${number_}`);
-    if (held) return one("article", held.content).cloneNode(true);
+    if (held) {
+      const box = make("template");
+      box.innerHTML = held.innerHTML;
+      const made = one("article", box.content);
+      if (!one(".facts", made)) one(".sides", made).lastChild.prepend(figuresOfRow(number_, made));
+      return made;
+    }
     if (sprint === undefined) return null;
     if (!fetched.has(number_)) {
       const asked = new URLSearchParams({ id: sprint, n: number_ });
@@ -168,6 +216,26 @@
     return one("article", box.content);
   }
 
+  // The view of an old iteration lacks its figures, because its row has them.
+  function figuresOfRow(number_, made) {
+    whole();
+    const rowOf = (n) => one(`#iterations tr[data-n="${n}"]`);
+    const before = rowOf(Number(one(".note a", made)?.hash.slice(2)) || 0);
+    const heads = all("#iterations thead th").map((head) => head.textContent);
+    const rows = [...rowOf(number_).cells].flatMap((cell, at) => {
+      if (at === 0 || cell.className) return [];
+      const said = cell.textContent === "–" ? "unknown" : cell.textContent;
+      return [[heads[at], said, before ? change(before.cells[at].textContent, said) : ""]];
+    });
+    return make("section", {}, make("h2", {}, "Figures"), facts(["figure", "value", "to previous"], rows));
+  }
+
+  function facts(heads, rows) {
+    const row = ([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((said) => make("td", { class: "num" }, said)));
+    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "figures, as a table" }, make("table", { class: "facts" },
+      make("thead", {}, make("tr", {}, ...heads.map((said) => make("th", { scope: "col" }, said)))), make("tbody", {}, ...rows.map(row))));
+  }
+
   function missing(number_) {
     return make("article", {}, make("h1", {}, `Iteration ${number_}`),
       make("p", {}, "This view is not available here; a terminal prints it: ",
@@ -177,14 +245,14 @@
   const link = (label, hash, given = {}) => make("a", { href: `#${hash}`, ...given }, label);
 
   function bar(number_) {
-    const there = numbers();
-    const other = make("select", { "aria-label": "compare with", onchange: () => {
-      if (other.value) window.location.hash = `#i${other.value}..i${number_}`;
-    } }, make("option", { value: "" }, "compare with …"),
-    ...there.filter((n) => n !== number_).map((n) => make("option", { value: n }, `iteration ${n}`)));
+    const asked = (word, hash) => {
+      const input = make("input", { type: "number", min: 0, inputmode: "numeric", onchange: () => { if (input.value) window.location.hash = hash(Number(input.value)); } });
+      return make("label", {}, word, input);
+    };
     const beside = [[near(number_, -1), (n) => `‹ ${n}`, "previous"], [near(number_, 1), (n) => `${n} ›`, "next"]].map(([n, say, word]) =>
       n === undefined ? make("span", { class: "quiet" }, say("").trim()) : link(say(n), `i${n}`, { title: `${word} iteration` }));
-    return make("div", { class: "tools" }, link("Overview", "head"), ...beside, other,
+    return make("div", { class: "tools" }, link("Overview", "head"), ...beside,
+      asked("go to", (n) => `#i${n}`), asked("compare with", (n) => `#i${n}..i${number_}`),
       make("button", { type: "button", onclick: help, "aria-label": "keyboard help" }, "?"));
   }
 
@@ -195,8 +263,8 @@
   // --- Comparison ----------------------------------------------------------------------
 
   function change(a, b) {
-    const [x, y] = [a, b].map((said) => number(said.replace(/,|at least /g, "")));
-    if (a === b || x === null || y === null || /[a-z]/.test(a + b)) return a === b ? "=" : "";
+    const [x, y] = [a, b].map(number);
+    if (a === b || x === null || y === null || /[a-z]/.test(a + b)) return a === b && a !== "unknown" ? "=" : "";
     const by = Number((y - x).toFixed(4));
     return `${by > 0 ? "+" : by < 0 ? "−" : "="}${by ? (a.startsWith("$") ? "$" : "") + Math.abs(by).toLocaleString("en") : ""}`;
   }
@@ -211,17 +279,14 @@
     const [before, after] = views.map(figuresOf);
     const rows = [...new Set([...before.keys(), ...after.keys()])].map((name) => {
       const [a, b] = [before.get(name) || "–", after.get(name) || "–"];
-      return make("tr", {}, make("th", { scope: "row" }, name), ...[a, b, change(a, b)].map((said) => make("td", { class: "num" }, said)));
+      return [name, a, b, change(a, b)];
     });
-    const heads = ["figure", `iteration ${first}`, `iteration ${second}`, "change"];
-    const table = make("table", { class: "facts" },
-      make("thead", {}, make("tr", {}, ...heads.map((said) => make("th", { scope: "col" }, said)))),
-      make("tbody", {}, ...rows));
+    const table = facts(["figure", `iteration ${first}`, `iteration ${second}`, "change"], rows);
     const parts = ["Tests that changed", "Files", "Prompt", "Final answer"].map((title) => {
       const both = views.map((view_, at) => {
         const found = all("section", view_).find((part) => part.firstChild.textContent.startsWith(title));
-        const side = found ? found.cloneNode(true) : make("p", { class: "empty" }, "–");
-        if (found) side.firstChild.textContent = `Iteration ${pair[at]}`;
+        const side = found ? found.cloneNode(true) : make("section", {}, make("h2"), make("p", { class: "empty" }, "not in this file"));
+        side.firstChild.textContent = `Iteration ${pair[at]}`;
         all("[aria-label]", side).forEach((box) => box.setAttribute("aria-label", `${box.getAttribute("aria-label")} of iteration ${pair[at]}`));
         return side;
       });
@@ -232,34 +297,30 @@
       make("div", { class: "tools" }, link("Overview", "head"), link(`‹ iteration ${first}`, `i${first}`),
         link(`iteration ${second} ›`, `i${second}`), link("swap", `i${second}..i${first}`)),
       make("article", {}, make("h1", {}, `Iterations ${first} and ${second}`),
-        make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "figures of both" }, table),
-        make("p", {}, command), ...parts)];
+        table, make("p", {}, command), ...parts)];
   }
 
-  function addChoice(section) {
-    const rows = all("tbody tr[data-n]", section);
-    if (rows.length < 2) return;
-    const button = make("button", { type: "button", disabled: true, onclick: () => {
-      const [a, b] = [...kept.chosen].sort((x, y) => x - y);
-      window.location.hash = `#i${a}..i${b}`;
-    } }, "compare two");
-    const show = () => {
-      button.disabled = kept.chosen.length !== 2;
-      button.textContent = kept.chosen.length === 2 ? `compare ${kept.chosen.join(" and ")}` : "compare two";
-      boxes.forEach((box) => { box.checked = kept.chosen.includes(Number(box.value)); });
-    };
-    const boxes = rows.map((row) => {
-      const box = make("input", { type: "checkbox", value: row.dataset.n, "aria-label": `choose iteration ${row.dataset.n}`,
-        onchange: () => {
-          const n = Number(box.value);
-          kept.chosen = box.checked ? [...kept.chosen, n].slice(-2) : kept.chosen.filter((x) => x !== n);
-          show();
-        } });
-      row.cells[0].prepend(box);
-      return box;
-    });
-    tools(section).append(button);
-    show();
+  function showChoice(section) {
+    let button = one(".compare", section);
+    if (!button) {
+      tools(section).append(button = make("button", { type: "button", class: "compare", onclick: () => {
+        const [a, b] = [...kept.chosen].sort((x, y) => x - y);
+        window.location.hash = `#i${a}..i${b}`;
+      } }));
+    }
+    button.disabled = kept.chosen.length !== 2;
+    button.textContent = kept.chosen.length === 2 ? `compare ${kept.chosen.join(" and ")}` : "compare two";
+    all("input[type=checkbox]", section).forEach((box) => { box.checked = kept.chosen.includes(Number(box.value)); });
+  }
+
+  function addChoice(row) {
+    if (one("input", row)) return;
+    const n = Number(row.dataset.n);
+    const box = make("input", { type: "checkbox", value: n, "aria-label": `choose iteration ${n}`, onchange: () => {
+      kept.chosen = box.checked ? [...kept.chosen, n].slice(-2) : kept.chosen.filter((x) => x !== n);
+      showChoice(row.closest("section"));
+    } });
+    row.cells[0].prepend(box);
   }
 
   // --- Routing -------------------------------------------------------------------------
@@ -294,6 +355,7 @@
     }
     const target = hash && document.getElementById(hash);
     const section = target && target.closest("#all > [id]");
+    if (section && section.id === "iterations") whole();
     if (/^v\d+$/.test(hash) && !target) notice(`Version ${hash.slice(1)}: sprintlog show progress --at version:${hash.slice(1)}`);
     hideOthers(section ? section.id : /^v\d/.test(hash) ? "events" : "head");
     if (moves && target && target !== section) target.scrollIntoView({ block: "center" });
@@ -374,12 +436,12 @@
 
   function enhance(section) {
     const table = one("table", section);
-    if (table && ["iterations", "queue"].includes(section.id)) label(table);
+    if (table && section.id === "queue") label(section, all("tbody tr", table));
     if (section.id === "timeline") addZoom(section);
     if (section.id === "events") addDensities(section);
     if (table && table.classList.contains("filtered")) addFilter(section, table);
     if (table && table.classList.contains("sortable")) addSorting(section, table);
-    if (section.id === "iterations" && table) { addFilter(section, table); addChoice(section); }
+    if (section.id === "iterations" && table) { addFilter(section, table); }
     finish(section);
   }
 
@@ -406,6 +468,7 @@
     const at = links.indexOf(document.activeElement);
     const next = links[at < 0 ? (by > 0 ? 0 : links.length - 1) : at + by];
     if (next) next.focus();
+    else if (one("#iterations").contains(document.activeElement) && kept.turn(by)) move(by);
   }
 
   function onKey(event) {
@@ -437,10 +500,12 @@
     const made = box.content.firstElementChild;
     if (!old || !made) return;
     const focused = old.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
+    const open = all("details", old).map((part) => part.open);
     const scrolled = all(".scroll", old).map((part) => [part.scrollLeft, part.scrollTop]);
     made.hidden = old.hidden;
     old.replaceWith(made);
     enhance(made);
+    all("details", made).forEach((part, at) => { if (at in open) part.open = open[at]; });
     all(".scroll", made).forEach((part, at) => { if (scrolled[at]) [part.scrollLeft, part.scrollTop] = scrolled[at]; });
     if (focused) one(`[aria-label="${CSS.escape(focused)}"]`, made)?.focus({ preventScroll: true });
   } };

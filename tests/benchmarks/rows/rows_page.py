@@ -107,9 +107,7 @@ def _opened(shown: Any, address: str, links: tuple[str, ...]) -> float:
     shown.goto(address if not links else f"{address}{links[0]}")
     for link in links:
         shown.evaluate("link => { location.hash = link; }", link)
-        shown.wait_for_selector(
-            "#view article" if link.startswith("#i") else "#quality svg"
-        )
+        shown.wait_for_selector("#view .facts" if link.startswith("#i") else "#quality svg")
     return time.perf_counter() - began
 
 
