@@ -172,6 +172,9 @@ class _Measured(NamedTuple):
         return Judgement(entry.number, entry.version, *known, **more, unfit=unfit)
 
 
+_Link = tuple[Deltas | None, tuple[Alert, ...], str | None, tuple[str, ...]]
+
+
 class Judge:
     """Judges the iterations of a loop; each is read and scored only once."""
 
@@ -180,6 +183,8 @@ class Judge:
         self._fetch = fetch
         self._known: dict[int, _Measured] = {}
         self._entries: dict[int, TrackedIteration] = {}
+        self._links: dict[tuple[int, int], _Link] = {}
+        """The links of chains, which several iterations share, by two versions."""
 
     def all(self) -> list[Judgement]:
         """Return the judgements of all measured iterations, sorted by number."""
@@ -240,19 +245,22 @@ class Judge:
             loop=loop,
         )
 
-    def _compare(
-        self, chain: list[_Measured], back: int
-    ) -> tuple[Deltas | None, tuple[Alert, ...], str | None, tuple[str, ...]]:
+    def _compare(self, chain: list[_Measured], back: int) -> _Link:
         """Return the deltas, alerts, class and reasons for one link of a chain."""
         if back + 1 >= len(chain):
             return None, (), None, ("nothing before it was measured",)
         now, then = chain[back], chain[back + 1]
+        between = now.entry.version, then.entry.version
+        if (known := self._links.get(between)) is not None:
+            return known
         rules = self._tracker.rules_at(now.entry.version)
         change = changes.deltas(now.figures, then.figures)
         found = alerts(
             now.entry.number, now.figures, then.figures, change, rules.thresholds
         )
-        return change, found, *changes.classify(change, found, rules.metrics)
+        made = change, found, *changes.classify(change, found, rules.metrics)
+        self._links[between] = made
+        return made
 
     def _chain(self, number: int) -> list[_Measured]:
         """Return an iteration and the iterations it was built on, as far as necessary."""

@@ -5,6 +5,7 @@ are equal.
 """
 
 from fractions import Fraction
+from functools import lru_cache
 
 HOW_TO_MEASURE = (
     "use `sprintlog wrap --measure CMD -- COMMAND` to measure each run, or `sprintlog "
@@ -19,6 +20,7 @@ BY_EXIT_CODE = (
 Number = Fraction | int
 
 
+@lru_cache(maxsize=1024)
 def exact(number: float) -> Fraction:
     """Return a number as the decimal that was written, not as its binary approximation."""
     return Fraction(repr(number))

@@ -6,7 +6,7 @@ permits only the page's own style and script.
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from .head import head
 from .iteration import SMALL_VIEW, WHOLE_VIEW, brief, iteration
 from .iterations import iterations
 from .layout import Timeline
-from .markup import NOTHING, Markup, asset, joined, tag, text, typed
+from .markup import NOTHING, Markup, asset, joined, tag, text, typed, without
 from .plan import plan
 from .quality import Levels, chart_height, plotted, quality, scored
 from .records import decisions, events, learnings, queue
@@ -52,7 +52,7 @@ class Served(NamedTuple):
     """The forms after the head; empty on read-only pages."""
     script: Markup
     """The server's script, which precedes the page's own script."""
-    body: Mapping[str, str]
+    body: dict[str, str]
     """Attributes that the server's script reads."""
 
 
@@ -61,9 +61,15 @@ def page(workspace: Workspace, sprint_id: str, *, at: str | None = None) -> str:
     return document(sprint_facts(workspace, sprint_id, at=at))
 
 
-def document(facts: SprintFacts, served: Served | None = None) -> str:
-    """Return the page as an HTML document."""
-    first, *others = (build(facts) for build in SECTIONS.values())
+def document(
+    facts: SprintFacts, served: Served | None = None, *, is_whole: bool = True
+) -> str:
+    """Return the page as an HTML document; if it is not whole, only with its overview."""
+    first, *others = (
+        build(facts) if is_whole or name in OVERVIEW
+        else without(name, name.capitalize(), "The events are being read.")
+        for name, build in SECTIONS.items()
+    )  # fmt: skip
     style, script = style_sheet(), asset("page.js")
     added = served or Served(_policy(), NOTHING, NOTHING, NOTHING, {})
     inside = (

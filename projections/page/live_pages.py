@@ -28,6 +28,8 @@ NEXT = "; next: "
 FRESH_SECONDS = 5.0
 """The time for which a page is cached if nothing is recorded."""
 PAGES_MAX = 16
+LONG_EVENTS = 20_000
+"""The number of events whose overview is sent before the rest of a page."""
 SPRINTS_MAX = 500
 """The maximum number of sprints in the overview; unfinished sprints come first."""
 QUERY_CHARS_MAX, RESULTS_MAX = 200, 100
@@ -260,22 +262,32 @@ class LivePages:
         return live_markup.confirmation(wanted, shown, self._form_token or "")
 
     def page(self, workspace: Workspace, sprint_id: str | None) -> str:
-        """Return a sprint's page, rebuilding it if anything has been recorded since."""
+        """Return a sprint's page, rebuilding it if anything has been recorded since.
+
+        The first page of a long sprint contains only the overview, and requests the rest.
+        """
         name = workspace.choose(sprint_id)
         position, now = workspace.log.head().position, self._clock()
         kept = self._kept.get(name)
         # Part of the page depends on the clock: whether a run is active, and since when.
-        if kept and kept.position == position and now - kept.made < FRESH_SECONDS:
+        is_fresh = kept and kept.position == position and now - kept.made < FRESH_SECONDS
+        if kept and is_fresh and kept.text:
             return kept.text
         past, acts = kept.past if kept else SprintPast(), NOTHING
         facts = SprintFacts(workspace, name, past=past)
+        if kept and is_fresh and kept.details.facts.workspace is workspace:
+            facts = kept.details.facts
+        is_whole = bool(kept) or facts.version < LONG_EVENTS
         if self._form_token is not None:
             acts = live_markup.forms(facts, self._actions, self._form_token)
         # The streams whose events change the page.
         streams = (facts.stream, "journal", "session")
         parts = served(acts, sprint_id=name, position=position, streams=streams)
-        text = page.document(facts, parts)
-        self._kept[name] = _KeptPage(position, now, text, past, IterationDetails(facts))
+        if not is_whole:
+            parts.body["data_partial"] = "yes"
+        text = page.document(facts, parts, is_whole=is_whole)
+        known = position, now, text if is_whole else "", past, IterationDetails(facts)
+        self._kept[name] = _KeptPage(*known)
         self._kept.move_to_end(name)
         while len(self._kept) > PAGES_MAX:
             self._kept.popitem(last=False)
@@ -301,6 +313,7 @@ class _KeptPage(NamedTuple):
     """The log position that the page represents."""
     made: float
     text: str
+    """The whole page; empty if only its overview was requested yet."""
     past: SprintPast
     """The events read so far; the next page reads only new events."""
     details: IterationDetails

@@ -150,7 +150,7 @@ def _trio(
 def test_conflict_has_gits_message_and_markers(
     root: Path, store: Store, tmp_path: Path
 ) -> None:
-    """The contents name both sides; a second merge leaves the markers as they are."""
+    """The contents name both sides; a second merge leaves the markers unchanged."""
     sides = ({"f": b"1\n2\n"}, {"f": b"1\nours\n"}, {"f": b"1\ntheirs\n"})
     made, merged = _trio(root, store, *sides, target=tmp_path / "one")
     (conflict,) = made.conflicts

@@ -116,6 +116,9 @@ ROWS: dict[str, Row] = {
         rows_page.page_of_200, Goal(3, True)
     ),
     "file of 100 iterations, opened": Row(rows_page.opened, Goal(1, True, "s")),
+    "server, 5,000 iterations: overview first": Row(
+        rows_page.first_overview, Goal(0.6, True)
+    ),
     "file of 5,000 iterations, opened": Row(rows_page.opened_long, Goal(1, True, "s")),
     "question after one event, long log": Row(rows_past.question_after_one_event),
     "after a rollback, large log": Row(rows_scaling.after_a_rollback, Goal(1.5, True)),

@@ -9,11 +9,14 @@ from sprintlog.commands import (
     AddNote,
     CompletePhase,
     EndRun,
+    MeasureIteration,
     StartIteration,
     StartPhase,
     Verdict,
 )
+from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint.events import AgentRan
+from sprintlog.projections.page import live_pages
 from sprintlog.projections.workspace import Workspace
 
 from ..page.browsers import LOOKS, NewContext, violations
@@ -81,6 +84,64 @@ def test_a_page_follows_what_is_recorded(page: "Page", log: Path) -> None:
         assert "branch made" in (page.text_content("#events") or "")
         assert "setup completed" in page.inner_text("#plan")
         overview.wait_for_selector("#sprints >> text=at build")
+    assert failed == []
+
+
+SHIFTS = """
+window.shifts = [];
+new PerformanceObserver((list) => window.shifts.push(...list.getEntries()
+  .filter((one) => !one.hadRecentInput).map((one) => one.value)))
+  .observe({ type: "layout-shift", buffered: true });
+"""
+"""Stores how far the layout of a page shifts without input."""
+
+
+def test_the_layout_does_not_shift_while_live(log: Path, new_context: NewContext) -> None:
+    """While a loop runs and is measured, what a person reads stays in its place."""
+    with listening(log) as port:
+        pages = []
+        for width, height in ((1280, 800), (390, 844)):
+            for path in ("/", "/sprint?id=auth"):
+                shown = new_context(viewport={"width": width, "height": height}).new_page()
+                shown.add_init_script(SHIFTS)
+                enter(shown, port, path)
+                pages.append(shown)
+        record(log, StartPhase("setup"))
+        for number in (1, 2, 3):
+            usage = Usage(1000 * number, 100, cost_usd=0.5 * number)
+            ran = AgentRan("", "completed", 0, iteration=number, usage=usage)
+            for command in (
+                StartIteration(),
+                EndRun(ran, Verdict("completed", "part " * number)),
+                MeasureIteration({"test_count": 9, "tests_passed": 9 - number % 2}),
+                AddNote("a long note " * 20),
+            ):
+                record(log, command)
+                with Workspace.open(log) as workspace:
+                    position = workspace.log.head().position
+                for shown in pages:
+                    shown.wait_for_function(
+                        "n => Number(document.body.dataset.position) >= n", arg=position
+                    )
+        for shown in pages:
+            shown.wait_for_timeout(100)
+            assert sum(shown.evaluate("window.shifts")) < 0.05, shown.url
+
+
+def test_the_overview_of_a_long_sprint_comes_first(
+    page: "Page", log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first page has only the overview, and then requests the rest."""
+    monkeypatch.setattr(live_pages, "LONG_EVENTS", 2)
+    made = live_pages.LivePages({})
+    with Workspace.open(log) as workspace:
+        first, second = (made.page(workspace, "auth") for _ in range(2))
+        assert "The events are being read." in first
+        assert "The events are being read." not in second
+    with listening(log) as port:
+        failed = enter(page, port)
+        page.wait_for_selector("#events tbody tr", state="attached")
+        assert "being read" not in (page.text_content("main") or "")
     assert failed == []
 
 

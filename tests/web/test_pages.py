@@ -332,9 +332,9 @@ def test_many_who_look_at_a_page_wait_for_it_once(
     made: list[str] = []
     document, now = whole.document, [0.0]
 
-    def counted(facts: SprintFacts, served: whole.Served) -> str:
+    def counted(facts: SprintFacts, served: whole.Served, *, is_whole: bool) -> str:
         made.append("page")
-        return document(facts, served)
+        return document(facts, served, is_whole=is_whole)
 
     monkeypatch.setattr(whole, "document", counted)
     kept = pages.LivePages({}, clock=lambda: now[0])

@@ -192,6 +192,9 @@
     }
   });
   setInterval(() => { if (!document.hidden && source !== null) refresh(); }, CLOCK_MS);
-  document.addEventListener("DOMContentLoaded", localTimes);
+  document.addEventListener("DOMContentLoaded", () => {
+    localTimes();
+    if (body.dataset.partial) refresh();
+  });
   listen();
 })();

@@ -17,6 +17,7 @@ from sprintlog.engine.service.work_tree.snapshot import take_and_record
 from sprintlog.engine.sprint.events import AgentRan, IterationEnded, IterationStarted
 from sprintlog.projections.history.blame_lines import blame_lines
 from sprintlog.projections.page.document import page
+from sprintlog.projections.page.live_pages import LivePages
 from sprintlog.projections.workspace import Workspace
 from tests.page.browsers import QUIET, found
 
@@ -74,6 +75,20 @@ def opened_long(bench: Bench) -> Figure:
         append_all(workspace.log, new_events(_measured(count)), version=1)
         said = page(workspace, SPRINT)
     return _in_a_browser(folder, said, "", f"#i{count * 4 // 5}", "#head")
+
+
+def first_overview(bench: Bench) -> Figure:
+    """Measure a server's first answer about 5,000 iterations against the whole page."""
+    folder, count = bench.new_folder("first"), min(MANY, bench.sizes.iterations)
+    with make_sprint(folder, PHASES) as workspace:
+        append_all(workspace.log, new_events(_measured(count)), version=1)
+    with Workspace.open(folder) as ours, Workspace.open(folder) as theirs:
+        sides = side_by_side(
+            lambda: LivePages({}).page(ours, SPRINT),
+            partial(page, theirs, SPRINT),
+            rounds=min(bench.sizes.rounds, 3),
+        )
+    return duration(sides, f"{OURS}the whole page")
 
 
 def _in_a_browser(folder: Path, said: str, *links: str) -> Figure:
