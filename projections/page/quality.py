@@ -193,7 +193,7 @@ def scored(facts: SprintFacts) -> tuple[list[Scored], Levels]:
     rows = facts.numbered
     size = -(-len(rows) // limits.ITERATIONS) or 1
     found = [
-        _shown([_scored(facts, one) for one in rows[at : at + size]])
+        shown_for([_scored(facts, one) for one in rows[at : at + size]])
         for at in range(0, len(rows), size)
     ]
     base, acceptance = facts.baseline, facts.judged.rules.thresholds.acceptance
@@ -201,7 +201,7 @@ def scored(facts: SprintFacts) -> tuple[list[Scored], Levels]:
     return found, levels
 
 
-def _shown(several: Sequence[Scored]) -> Scored:
+def shown_for(several: Sequence[Scored]) -> Scored:
     """Return the iteration plotted for several: the best, the worst, or the last."""
     if len(several) == 1:
         return several[0]

@@ -15,6 +15,7 @@ from sprintlog.facts import sprint_facts
 from sprintlog.projections.page import limits
 from sprintlog.projections.page.document import page as page_of
 from sprintlog.projections.page.plan import plan
+from sprintlog.projections.page.quality import Scored, shown_for
 from sprintlog.projections.workspace import Workspace
 
 from .browsers import NewContext, violations
@@ -76,6 +77,23 @@ def test_any_iteration_opens(look: Look) -> None:
     assert row.locator("td").all_inner_texts() == ["44", "480", "+436"]
 
 
+def test_the_best_or_the_worst_is_plotted() -> None:
+    """A point for several is the best, otherwise the worst regression or the last measured one."""
+    several = [
+        Scored(1, 0.5, "good", "a"),
+        Scored(2, 0.4, "bad", "b"),
+        Scored(3, 0.3, "bad", "c"),
+        Scored(4, 0.9, "good", "d", is_best=True),
+        Scored(5, 0.8, "good", "e"),
+        Scored(6, None, "steady", "f"),
+    ]
+    assert shown_for(several).number == 4
+    assert shown_for(several[:3]).number == 3
+    assert shown_for(several[4:]).number == 5
+    assert shown_for(several[5:]) == several[5]
+    assert shown_for(several).about == "iterations 1 to 6; shown: d"
+
+
 def test_a_point_of_the_chart_stands_for_several(look: Look) -> None:
     """It opens one of its iterations, from which the others are a key away."""
     page = look()
@@ -99,6 +117,24 @@ def test_the_table_shows_some_rows_at_a_time(look: Look) -> None:
     assert violations(page, "dark", 390) == []
     page.get_by_label("filter iterations").fill("iteration 217:")
     assert [x.get_attribute("data-n") for x in rows.all()] == ["217"]
+
+
+def test_a_live_page_keeps_its_old_rows(look: Look) -> None:
+    """A live page replaces the table without losing old rows or the selected page."""
+    page = look()
+    served = page.locator("#iterations").evaluate("section => section.outerHTML")
+    replace = (
+        "text => { sprintlogPage.replace('iterations', text); sprintlogPage.update(); }"
+    )
+    page.evaluate(replace, served)
+    page.evaluate("location.hash = 'iterations'")
+    page.get_by_label("rows", exact=True).select_option("8")
+    rows = page.locator("#iterations tbody tr:visible")
+    assert rows.last.get_attribute("data-n") == "1"
+    page.evaluate(replace, served)
+    assert rows.last.get_attribute("data-n") == "1"
+    rows.last.locator("a").click()
+    assert "41" in page.locator("#view article .facts").inner_text()
 
 
 def test_old_rows_need_no_script(look: Look) -> None:

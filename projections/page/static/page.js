@@ -3,7 +3,7 @@
 // iterations and comparisons, one section at a time, local times, copy buttons, filters,
 // sorting, zoom, densities and keys.
 (() => {
-  const kept = { filters: {}, sorts: {}, density: "full", zoom: 1, chosen: [] };
+  const kept = { filters: {}, sorts: {}, density: "full", zoom: 1, chosen: [], page: 0 };
   const one = (selector, root = document) => root.querySelector(selector);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const PAGE = window.matchMedia("(max-width: 640px)").matches ? 20 : 50;
@@ -46,15 +46,17 @@
     });
     const count = one("output", section);
     if (count) count.textContent = words.length ? `${found.length} of ${rows.length}` : "";
-    if (section.id === "iterations") turnTo(section, found, 0);
+    if (section.id === "iterations") turnTo(section, found, kept.page);
   }
 
   // The table of iterations shows one page of the rows that the filter leaves.
-  function turnTo(section, found, page) {
+  function turnTo(section, found, wanted) {
     const pages = Math.max(Math.ceil(found.length / PAGE), 1);
+    const page = Math.min(wanted, pages - 1);
     kept.turn = (by) => {
       if (page + by < 0 || page + by >= pages) return false;
-      turnTo(section, found, page + by);
+      kept.page = page + by;
+      turnTo(section, found, kept.page);
       return true;
     };
     found.forEach((row, at) => { row.hidden = Math.floor(at / PAGE) !== page; });
@@ -81,6 +83,7 @@
       type: "search", value: kept.filters[section.id] || "", "aria-label": `filter ${section.id}`,
       placeholder: section.id === "iterations" ? "prompts, answers, files …" : "filter", oninput: () => {
         kept.filters[section.id] = input.value;
+        kept.page = 0;
         filter(section, table);
       },
     });
@@ -130,7 +133,9 @@
     const older = one("#iterations noscript");
     if (!older) return;
     const [section, box] = [one("#iterations"), make("template")];
-    box.innerHTML = older.textContent;
+    // It has elements if a live page replaced the section, and text otherwise.
+    if (older.firstElementChild) box.content.append(older.firstElementChild);
+    else box.innerHTML = older.textContent;
     older.remove();
     const table = one("table", section);
     one("tbody", table).append(...all("tbody tr", box.content));
@@ -152,6 +157,7 @@
           const ascending = head.getAttribute("aria-sort") !== "ascending";
           kept.sorts[section.id] = [index, ascending];
           sort(table, index, ascending);
+          kept.page = 0;
           filter(section, table);
         },
       }, head.textContent);
