@@ -78,7 +78,7 @@ def test_any_iteration_opens(look: Look) -> None:
 
 
 def test_the_best_or_the_worst_is_plotted() -> None:
-    """A point for several is the best, otherwise the worst regression or the last measured one."""
+    """A point for several is the best, the worst regression or the last measured one."""
     several = [
         Scored(1, 0.5, "good", "a"),
         Scored(2, 0.4, "bad", "b"),
