@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sprintlog.commands import (
     BeginRun,
@@ -106,6 +107,13 @@ def test_files_that_were_never_to_be_kept_are_not_missed(workspace: Workspace) -
     said = told(workspace)
     assert "Its files were not saved because the loop ran without --snapshot" in said
     assert "no snapshot was taken" not in said
+
+
+def test_the_header_names_another_work_tree_once(workspace: Workspace) -> None:
+    """A work tree whose folder is unknown is described in the words of the status."""
+    facts = sprint_facts(workspace, SPRINT)
+    facts.status = replace(facts.status, work_tree="the work tree b0b081ab")
+    assert "in the work tree b0b081ab, as of version" in head(facts)
 
 
 def test_a_night_says_which_time_is_which(tmp_path: Path) -> None:
