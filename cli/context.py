@@ -3,7 +3,8 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -217,6 +218,14 @@ with_logs = typed.list_option(
     help="A folder with a log, a log file or postgresql://HOST/DATABASE?log=NAME; can be "
     "repeated. [the log here]",
 )
+
+
+@contextmanager
+def open_logs(logs: Mapping[str, str]) -> Iterator[dict[str, Workspace]]:
+    """Open the logs of `--log` by name, or else the log of the current folder as ''."""
+    with ExitStack() as stack:
+        given: Mapping[str, str | None] = logs or {"": None}
+        yield {x: stack.enter_context(open_workspace(log)) for x, log in given.items()}
 
 
 with_sprint = _for_reading(

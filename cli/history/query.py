@@ -15,7 +15,7 @@ from sprintlog.projections.sql.schema import TABLES
 from sprintlog.projections.views import history as views
 
 from .. import output, typed
-from ..context import open_workspace, with_json
+from ..context import open_logs, with_json, with_logs
 from ..screen.pager import paged
 from ..screen.tables import FittedTable
 from ..screen.terminal import terminal
@@ -36,6 +36,7 @@ SECONDS_MAX = 10.0
 )
 @typed.flag("--fresh", help="Rebuild the tables from the log.")
 @typed.flag("--file", "says_file", help="Print only the path of query.db.")
+@with_logs
 @with_json
 def command(
     sql: str | None,
@@ -44,33 +45,41 @@ def command(
     timeout: float,
     fresh: bool,
     says_file: bool,
+    logs: dict[str, str],
     as_json: bool,
 ) -> None:
     """Run a SELECT on events, sprints, phases, gates, iterations and decisions.
 
     The command updates and reads query.db, a file in the log's folder that any SQLite tool
     can open. The query cannot change the log. If SQL is -, the query is read from stdin.
-    --json prints each row as an object on one line.
+    --json prints each row as an object on one line. With --log, the tables contain the rows
+    of all specified logs, and their first column `log` is the log's name.
 
     Examples: sprintlog query 'SELECT type, count(*) FROM v_events GROUP BY type'
 
-    sprintlog query --tables
+    sprintlog query 'SELECT log, count(*) FROM v_sprints GROUP BY 1' --log . --log ../web
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv cannot be combined")
+    if logs and says_file:
+        raise click.UsageError("--log and --file cannot be combined")
     if (sql is None) + (not tables) + (not says_file) != 2:
         raise click.UsageError("specify a SELECT statement, --tables or --file")
     if tables:
         _print_tables(as_json=as_json)
         return
     progress = output.counting("events read")
-    with open_workspace() as workspace:
+    with open_logs(logs) as opened:
         if sql is None:
-            path = str(refreshed(workspace, fresh=fresh, progress=progress))
+            path = str(refreshed(opened[""], fresh=fresh, progress=progress))
             output.print_json({"file": path}) if as_json else output.print_text(path)
             return
         with ask(
-            workspace, _read(sql), seconds_max=timeout, fresh=fresh, progress=progress
+            opened if logs else opened[""],
+            _read(sql),
+            seconds_max=timeout,
+            fresh=fresh,
+            progress=progress,
         ) as found:
             try:
                 if as_json:

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
+from typing import TYPE_CHECKING
+
+import click
 
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.exact import HOW_TO_MEASURE, Number, plain, short, shown
@@ -21,8 +24,11 @@ from sprintlog.projections.views.work import work_trees
 from sprintlog.projections.workspace import Workspace
 
 from .. import output, typed
-from ..context import ReadOptions, open_workspace, with_reading
+from ..context import ReadOptions, open_logs, open_workspace, with_logs, with_reading
 from ..screen.terminal import GOOD
+
+if TYPE_CHECKING:
+    from sprintlog.projections.sql.groups import GroupedResults
 
 ERROR_CHARS_MAX = 120
 """The maximum length of an error in a table row."""
@@ -300,10 +306,37 @@ def files_lines(files: list[FileChange] | None) -> list[str]:
     return ["", *(lines or ["no file differs"])]
 
 
+def group_lines(found: "GroupedResults") -> list[str]:
+    """Return a table of groups, followed by the verdict."""
+    head = (*("sprints", "iterations", "verified", "best score", "runs"), "change", "95 %")
+    rows: list[tuple[str, ...]] = [(found.by, *head, "cost")]
+    for one in found.groups:
+        best = "-" if one.best_score is None else f"{one.best_score:.2f}"
+        change = "-" if one.change is None else f"{one.change:+.3f}"
+        noise = "-" if one.interval is None else "{:+.3f} to {:+.3f}".format(*one.interval)
+        cost = "-" if one.cost_usd is None else dollars(one.cost_usd)
+        cost = f">={cost}" if one.is_cost_at_least else cost
+        counts = map(str, (one.sprints, one.iterations, one.verified))
+        rows.append((one.shown, *counts, best, str(one.runs), change, noise, cost))
+    told = (
+        "change: mean change of the score in a run; runs of one sprint are not independent"
+    )
+    lines = output.table(rows, right={*range(1, 9)}, whole={0, 6, 7})
+    return [*lines, "", *map(output.visible, found.verdict), told]
+
+
 @typed.command("list")
 @typed.number_option("--last", least=1, help="Show only the newest N.")
+@typed.option(
+    "--by",
+    metavar="NAME",
+    help="Compare the results of all sprints by agent, model, prompt or a parameter.",
+)
+@with_logs
 @with_reading
-def command(last: int | None, reading: ReadOptions) -> None:
+def command(
+    last: int | None, by: str | None, logs: dict[str, str], reading: ReadOptions
+) -> None:
     """List iterations: class, score, tests, coverage, errors, cost, alerts and summary.
 
     The last column shows how the run ended, failures first; on narrow terminals, other
@@ -311,8 +344,23 @@ def command(last: int | None, reading: ReadOptions) -> None:
     `regression`, `plateau` (neither) or `stalled` (at least the third plateau in a row);
     `sprintlog help look` explains the terms.
 
-    Example: sprintlog list --last 5
+    --by prints a row for each model or other value instead, and whether the results differ
+    by more than their noise.
+
+    Examples: sprintlog list --last 5
+
+    sprintlog list --by model --log ~/api --log ~/web
     """
+    if (logs and by is None) or (by is not None and (last or reading.at)):
+        raise click.UsageError("--log requires --by, without --last and --at")
+    if by is not None:
+        # Imported here: the import takes longer than a list of iterations.
+        from sprintlog.projections.sql.groups import grouped
+
+        with open_logs(logs) as opened:
+            answer = grouped(opened, by, sprint=reading.sprint_id)
+        output.print_answer(answer, group_lines(answer), as_json=reading.as_json)
+        return
     with open_workspace() as workspace:
         judged = judged_at(workspace, reading)
         found = listed(judged, work_trees(workspace, judged.sprint), last=last)

@@ -1,6 +1,7 @@
 """Commands for the complete journal: location, statistics, search and migration."""
 
 from collections import Counter
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,15 @@ from sprintlog.projections.views.journal import Migrated, figures, found_part
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
-from ..context import here, open_workspace, with_envelope, with_json, with_point
+from ..context import (
+    here,
+    open_logs,
+    open_workspace,
+    with_envelope,
+    with_json,
+    with_logs,
+    with_point,
+)
 from ..intake.files import read_text
 from ..output import print_answer, print_json, print_text, table, warn
 from ..places import journal_place
@@ -90,28 +99,41 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
 @typed.argument("words", nargs=-1, required=True)
 @typed.choice_option("--kind", of=KINDS, help="Only entries of this kind.")
 @typed.number_option("--limit", default=20, least=1, help="Print at most N results. [20]")
+@with_logs
 @with_json
-def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) -> None:
+def search(
+    words: tuple[str, ...],
+    kind: str | None,
+    limit: int,
+    logs: dict[str, str],
+    as_json: bool,
+) -> None:
     """Search learnings, observations and summaries for all of the given words.
 
-    The best match comes first. The index is a cache, built from the log on demand.
+    The best match comes first; those of several logs alternate. The index is a cache, built
+    from the log on demand.
 
     Example: sprintlog journal search callback slash --kind learning
     """
-    with open_workspace() as workspace:
-        found = search_in(workspace, " ".join(words), kind=kind, limit=limit)
-        learnings = workspace.journal().learnings
+    each = []
+    with open_logs(logs) as opened:
+        for name, workspace in opened.items():
+            hits = search_in(workspace, " ".join(words), kind=kind, limit=limit)
+            learnings = workspace.journal().learnings
+            each.append([found_part(hit, learnings, name) for hit in hits])
+    answer = [x for several in zip_longest(*each) for x in several if x is not None]
+    answer = answer[:limit]
     rows = [
         (
+            *((hit.log,) if hit.log else ()),
             hit.kind,
             f"{hit.id} {hit.number}" if hit.number else hit.id,
-            hit.title.partition("\n")[0]
-            if learnings.get(hit.id, True)
-            else f"(retired) {hit.title}",
+            f"(retired) {hit.title}"
+            if hit.still_valid is False
+            else hit.title.partition("\n")[0],
         )
-        for hit in found
+        for hit in answer
     ]
-    answer = [found_part(hit, learnings) for hit in found]
     print_answer(answer, table(rows) or ["nothing found"], as_json=as_json)
 
 

@@ -2,14 +2,14 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 
 from ..workspace import Workspace
-from .read_model import in_memory, opened
+from .read_model import in_memory, joined, opened
 
 SQL_CHARS_MAX = 100_000
 COLUMNS_MAX = 200
@@ -79,23 +79,26 @@ class _Budget:
 
 @contextmanager
 def ask(
-    workspace: Workspace,
+    workspace: Workspace | Mapping[str, Workspace],
     sql: str,
     *,
     seconds_max: float,
     fresh: bool = False,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Iterator[QueryAnswer]:
-    """Yield the answer to a SELECT statement about the current log.
+    """Yield the answer to a SELECT statement about a log, or about several logs by name.
 
     Raise `InvalidInputError` for invalid SQL, and `RefusedError` if a query does more than
     read or requires too much time or memory.
     """
-    try:
-        connection = opened(workspace, fresh=fresh, progress=progress)
-    except RefusedError:
-        # Logs in read-only folders can be queried, too.
-        connection = in_memory(workspace, progress=progress)
+    if isinstance(workspace, Mapping):
+        connection = joined(workspace, fresh=fresh, progress=progress)
+    else:
+        try:
+            connection = opened(workspace, fresh=fresh, progress=progress)
+        except RefusedError:
+            # Logs in read-only folders can be queried, too.
+            connection = in_memory(workspace, progress=progress)
     budget = _Budget(seconds_max)
     with closing(connection):
         _restrict(connection, budget)

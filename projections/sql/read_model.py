@@ -7,7 +7,7 @@ byte, the file is rebuilt (ADR 0016).
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.erasures import PayloadErased
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
@@ -31,7 +31,7 @@ from .sprint_rows import write_sprint
 NAME = "query.db"
 LOCK = "query.lock"
 EVENTS_A_STEP = 512
-FORMAT = (STATE_FORMAT + 5) % 2**31
+FORMAT = (STATE_FORMAT + 6) % 2**31
 """Increase the summand when the contents of the tables are computed differently."""
 
 Progress = Callable[[int], None]
@@ -60,6 +60,38 @@ def opened(
         connection.execute("BEGIN")
         connection.execute("SELECT position FROM upto").fetchone()
         return connection
+
+
+def joined(
+    logs: Mapping[str, Workspace],
+    *,
+    fresh: bool = False,
+    progress: Progress = lambda count: None,
+) -> sqlite3.Connection:
+    """Return a connection to the tables of several logs, whose first column is `log`.
+
+    Raise `InvalidInputError` if SQLite cannot attach so many files.
+    """
+    connection = sqlite3.connect(":memory:", uri=True, isolation_level=None)
+    # A later change of this setting would drop the views.
+    connection.execute("PRAGMA temp_store=MEMORY")
+    limit = connection.getlimit(sqlite3.SQLITE_LIMIT_ATTACHED)
+    if len(logs) > limit:
+        raise InvalidInputError(f"at most {limit} logs can be queried", field="--log")
+    for n, workspace in enumerate(logs.values()):
+        try:
+            with _up_to_date(workspace, fresh=fresh, progress=progress) as target:
+                uri = f"{target.absolute().as_uri()}?mode=ro"
+                connection.execute(f"ATTACH ? AS log{n}", (uri,))
+                connection.execute(f"SELECT position FROM log{n}.upto").fetchone()
+        except RefusedError:
+            with closing(in_memory(workspace, progress=progress)) as made:
+                connection.execute(f"ATTACH ':memory:' AS log{n}")
+                connection.deserialize(made.serialize(), name=f"log{n}")
+    for table in TABLES:
+        parts = (f"SELECT '{x}' AS log, * FROM log{n}.{table}" for n, x in enumerate(logs))
+        connection.execute(f"CREATE TEMP VIEW {table} AS {' UNION ALL '.join(parts)}")
+    return connection
 
 
 @contextmanager

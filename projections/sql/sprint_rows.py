@@ -12,7 +12,8 @@ import msgspec
 
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.events import ITERATION_EVENTS
-from sprintlog.engine.judging.metrics import named
+from sprintlog.engine.judging.metrics import named, not_verified
+from sprintlog.engine.judging.score import compared
 from sprintlog.engine.log.event import Kind
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.evaluation import evaluate
@@ -37,7 +38,7 @@ _JUDGING = (
 )
 """Events that change the judgement, the cost or the description of an iteration."""
 _JUDGED = (
-    *("class", "score", "metrics", "runs", "duration_ms", "turns"),
+    *("class", "score", "change", "verified", "metrics", "runs", "duration_ms", "turns"),
     *("input_tokens", "output_tokens", "cache_creation_tokens", "cache_read_tokens"),
     *("tokens", "at_least", "cost_usd"),
 )
@@ -157,6 +158,7 @@ class _Carrying:
             return
         judged = evaluate(self._workspace.log, sprint)
         known = {one.number: one for one in judged.all()}
+        base = judged.baseline()
         spent, said = judged.spent(), judged.described()
         gone = {number for number, _ in judged.tracker.retracted}
         columns = ", ".join(f"{name} = ?" for name in (*_JUDGED, *_DESCRIBED))
@@ -164,13 +166,20 @@ class _Carrying:
             f"UPDATE v_iterations SET {columns} WHERE sprint = ? AND number = ?",
             [
                 (
-                    *_judged_row(known.get(n)),
+                    *_judged_row(known.get(n), known, base),
                     *_spent_row(spent.get(n)),
                     *_described_row(said.get(n)),
                     *(self._name, n),
                 )
                 for n in known.keys() | spent.keys() | said.keys() | gone
             ],
+        )
+        self._ask(
+            "UPDATE v_iterations SET agent = e.agent FROM (SELECT iteration, "
+            "json_extract(data, '$.agent') AS agent, max(version) FROM v_events WHERE "
+            "stream = ? AND version > ? AND type = 'agent-ran' GROUP BY iteration) e "
+            "WHERE sprint = ? AND number = e.iteration AND e.agent IS NOT NULL",
+            (self._stream, self._after, self._name),
         )
 
     def _carry_decisions(self, moved: list[history.VersionRange]) -> None:
@@ -250,17 +259,24 @@ class _Carrying:
         return OpenTroubles(at, _troubles.decode(open_), advice)
 
 
-def _judged_row(one: Judgement | None) -> Row:
+def _judged_row(
+    one: Judgement | None, judged: dict[int, Judgement], base: Judgement | None
+) -> Row:
     if one is None:
-        return None, None, None
+        return (None,) * 5
     value = one.score.value
+    before = judged.get(one.previous or 0, base)
+    pair = None if before is None else compared(one.score, before.score)
+    change = None if pair is None else float(pair[0] - pair[1])
+    verified = int(one.unfit is None and not_verified(one.figures) is None)
     known = {name: value for name, value in named(one.metrics).items() if value is not None}
     metrics = msgspec.json.encode(known).decode()
-    return one.classification, None if value is None else float(value), metrics
+    score = None if value is None else float(value)
+    return one.classification, score, change, verified, metrics
 
 
 def _spent_row(spent: Spent | None) -> Row:
-    found = {name: getattr(spent, name, None) for name in _JUDGED[3:]}
+    found = {name: getattr(spent, name, None) for name in _JUDGED[5:]}
     bounds = found["at_least"]
     found["at_least"] = msgspec.json.encode(bounds).decode() if bounds else None
     return tuple(found.values())

@@ -129,6 +129,8 @@ CREATE TABLE v_iterations (
   in_force INTEGER, -- 0 if a rollback discarded its start
   class TEXT, -- its class; null if not measured
   score REAL, -- its quality, 0 to 1
+  change REAL, -- score minus that of the iteration it was built on, on common components
+  verified INTEGER, -- 1 if its tests are known and passed, and it changed no measure
   metrics TEXT, -- its metrics as JSON
   runs INTEGER, -- number of agent runs
   duration_ms INTEGER, -- duration of the agent runs
@@ -140,6 +142,7 @@ CREATE TABLE v_iterations (
   tokens INTEGER, -- input, cache creation and output together
   at_least TEXT, -- a JSON list of the figures that are lower bounds
   cost_usd REAL, -- cost in US dollars
+  agent TEXT, -- the agent of its last run; null if unknown
   params TEXT, -- its parameters as JSON; null if unknown
   tags TEXT, -- a JSON list; null without any
   notes TEXT, -- a JSON list; null without any
@@ -150,7 +153,7 @@ CREATE TABLE v_iterations (
 INSERT INTO v_iterations SELECT s.sprint, s.position, s.version, s.at, s.actor, s.iteration,
   json_extract(s.data, '$.max_iterations'), l.version, l.at,
   (SELECT count(*) FROM v_events WHERE sprint = :sprint AND iteration = s.iteration),
-  s.in_force, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+  s.in_force, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM v_events s JOIN v_events l ON l.stream = s.stream AND l.version = (
   SELECT max(version) FROM v_events WHERE sprint = :sprint AND iteration = s.iteration

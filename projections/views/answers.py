@@ -9,6 +9,7 @@ from sprintlog.engine.journal.parts import Entry, Learning, Observation, Pattern
 from sprintlog.engine.judging.changes import Alert
 
 from ..history.why import WhyAnswer
+from ..sql.groups import GroupedResults
 from . import (
     back,
     events,
@@ -83,7 +84,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "journal pattern list": (list[Pattern],),
     "journal search": (list[journal.FoundText],),
     "journal status": (journal.JournalFigures,),
-    "list": (list[iterations.JudgedIteration],),
+    "list": (list[iterations.JudgedIteration], GroupedResults),
     "log": (events.WholeEvent,),
     "next": (work.Next,),
     "prepare": (Prepared,),

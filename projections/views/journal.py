@@ -85,9 +85,11 @@ class FoundText(Hit, frozen=True):
 
     still_valid: bool | UnsetType | None = UNSET
     """Whether a learning is still valid; absent for other texts."""
+    log: str | UnsetType = UNSET
+    """The name of its log, if logs were specified."""
 
 
-def found_part(hit: Hit, learnings: dict[str, bool]) -> FoundText:
+def found_part(hit: Hit, learnings: dict[str, bool], log: str) -> FoundText:
     """Return a match; `learnings` states which learnings are still valid."""
     holds = learnings.get(hit.id) if hit.kind == LEARNING else UNSET
-    return FoundText(**asdict(hit), still_valid=holds)
+    return FoundText(**asdict(hit), still_valid=holds, log=log or UNSET)

@@ -13,7 +13,7 @@ from ..generate import commands, figures, how_many, own_options, shared_options
 COMMANDS_MAX = 139
 """One was added for accepting changed tests; eight for a page, servers, trust and programs;
 four for extensions; one that sets up a work tree in one step."""
-OWN_OPTIONS_MAX = 441
+OWN_OPTIONS_MAX = 445
 """To add more than these, merge some, or give the reason here.
 
 Automatic work of a loop is specified for `run`, and in `rules set` for custom loops.
@@ -27,7 +27,8 @@ an option of `run` and `rules set`, and `iteration accept` requires a reason. `s
 --short` is for shell prompts, and `status --verbose` prints the lines that 15 lines
 omit. `--until` completes a goal, which is given to `sprint create` and `run`. `setup`
 previews, checks and removes its changes in a project or for a user, and asks for copies
-of transcripts. `--log` names the logs of commands that read several. `restore --from`
+of transcripts. `--log` names the logs of commands that read several, and `list --by` groups
+their iterations. `restore --from`
 names another sprint, and its `--force` is that of `rollback`.
 """
 SAME_MAX = 12

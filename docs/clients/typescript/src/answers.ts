@@ -399,6 +399,7 @@ export interface FoundText {
   title: string;
   text: string;
   still_valid?: boolean | null;
+  log?: string;
 }
 
 /** The result of a gate check, with all events of the action. */
@@ -463,6 +464,13 @@ export interface GateStanding {
 export interface GitState {
   head?: string | null;
   is_dirty?: boolean | null;
+}
+
+/** Results by a value, best group first, and which groups differ. */
+export interface GroupedResults {
+  by: string;
+  groups: ResultGroup[];
+  verdict: string[];
 }
 
 /** The head of a log, as written to a file. */
@@ -1031,6 +1039,20 @@ export interface RequestWithHistory {
   asked_by?: string | null;
 }
 
+/** The results of all iterations with the same agent, model, prompt or parameter. */
+export interface ResultGroup {
+  value: string | null;
+  sprints: number;
+  iterations: number;
+  verified: number;
+  best_score: number | null;
+  runs: number;
+  change: number | null;
+  interval: [number, number] | null;
+  cost_usd: number | null;
+  is_cost_at_least: boolean;
+}
+
 /** The effective weights, limits and policies. */
 export interface RulesAnswer {
   weights: { [name: string]: number };
@@ -1461,7 +1483,7 @@ export interface QuestionAnswers {
   "iteration best": BestAnswer;
   "iteration rules show": RulesAnswer;
   "journal status": JournalFigures;
-  list: JudgedIteration[];
+  list: JudgedIteration[] | GroupedResults;
   log: WholeEvent[];
   next: Next;
   "queue list": RequestAnswer[];
@@ -1617,7 +1639,7 @@ export interface CommandAnswers {
   "journal pattern list": Pattern[];
   "journal search": FoundText[];
   "journal status": JournalFigures;
-  list: JudgedIteration[];
+  list: JudgedIteration[] | GroupedResults;
   log: WholeEvent[];
   next: Next;
   prepare: Prepared;
