@@ -163,7 +163,7 @@ def test_views_show_the_tree_of_each_iteration(trees: dict[str, Workspace]) -> N
     told = SummaryTexts(tree=paths[0])
     assert f"- **Work tree**: `{paths[0]}`" in summary_markdown(judged, told)
     text = page(main, "auth")
-    assert f"work tree {paths[0]}, as of" in text
+    assert f"in {paths[0]}, as of" in text
     assert f">{paths[1]}</td>" in text
     where = work_trees(main, main.sprint("auth"))
     lines = list_lines(judged, listed(judged, where))
