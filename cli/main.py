@@ -25,6 +25,7 @@ FOLDERS = {
         *("next", "run", "status", "phase", "step", "gate", "queue", "hook-task"),
         *("note", "append", "wrap", "wait", "hook"),
     ),
+    "racing": ("race",),
     "iterations": ("iteration", "list", "report"),
     "journal": ("journal", "prepare", "recover"),
     "history": ("log", "show", "diff", "replay", "audit", "query", "why", "serve"),

@@ -184,6 +184,13 @@ _counting: list[str] = []
 """The countdown line shown on the terminal; empty if there is none."""
 
 
+def redraw(lines: Sequence[str], above: int) -> None:
+    """Replace the last `above` lines on the terminal of stderr with other lines."""
+    up = f"\x1b[{above}A\r\x1b[J" if above else ""
+    text = "".join(f"{line}\n" for line in lines)
+    _write(STDERR, f"{up}{text}".encode(errors="backslashreplace"))
+
+
 def clear_counting() -> None:
     """Clear the progress line, if there is one."""
     if _counting:

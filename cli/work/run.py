@@ -5,7 +5,7 @@ import shutil
 import sys
 from functools import partial
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -20,13 +20,14 @@ from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.engine.service.driver.runs import check_cost_is_known, recorded
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.agent.actions import DONE, Action
-from sprintlog.engine.sprint.state.words import PRIORITIES, missing_json
+from sprintlog.engine.sprint.iterations.loop import LimitIterations
+from sprintlog.engine.sprint.state.words import COMPLETED, PRIORITIES, missing_json
 from sprintlog.projections.views.work import next_answer
 from sprintlog.projections.workspace import Workspace
 
 from .. import named_sprint, output, prompt_option, record, settings, stops, typed
 from ..agents.reconciliation import compare_lost, compare_sessions
-from ..context import environment, open_workspace, with_json, with_sprint
+from ..context import environment, open_workspace, packed, with_json, with_sprint
 from ..iterations.budgets import budgets_and_price, raising_lines, with_run_budgets
 from ..iterations.loop_rules import JudgingOptions, with_judging
 from ..screen import times
@@ -36,6 +37,13 @@ from .run_options import Notifying, print_dry_run, typed_again, with_notify, wit
 _PROGRAM = re.compile(r"[\w./+-]+")
 TIMEOUT_SECONDS = 60 * 60
 REST_SECONDS = 1
+
+
+class NewSprint(NamedTuple):
+    """The options for a sprint that does not exist yet."""
+
+    goal: str | None
+    limit: int | None
 
 
 class MisplacedOptionError(click.UsageError):
@@ -105,6 +113,11 @@ class RunCommand(typed.TypedCommand):
     help=f"Pause after an iteration towards a goal that changed nothing. [{REST_SECONDS}]",
 )
 @prompt_option.with_prompt_file
+@typed.option("--goal", metavar="TEXT", help="The goal of a new sprint, if there is none.")
+@typed.number_option(
+    "--max-iterations", "limit", least=0, help="The sprint's iteration limit, 0 for none."
+)
+@packed(NewSprint, NewSprint._fields, "new")
 @with_notify
 @typed.option(
     "--fallback",
@@ -134,6 +147,7 @@ def command(
     stops_on_request: str | None,
     rest_seconds: float,
     prompt_file: str | None,
+    new: NewSprint,
     notifying: Notifying,
     fallback: str | None,
     no_wait: bool,
@@ -148,10 +162,9 @@ def command(
 
     COMMAND runs in the work tree and receives each prompt on standard input: position,
     task, failure of the last attempt, learnings and answer format. With --prompt-file it
-    receives only that file, and if the work tree has no sprint, one limited to 100
-    iterations is created. Exit code 0 with any output is a success, as is a successful
-    result in an agent's output. Output, tokens and cost are recorded. If `run` is killed,
-    start it again: it continues.
+    receives only that file. With --prompt-file, --goal or --max-iterations, a missing
+    sprint is created. Exit code 0 with any output is a success, as is a successful result
+    in an agent's output. If `run` is killed, start it again: it continues.
 
     The exit status is 0 if the sprint is done, otherwise the reason for stopping: 20 limit
     of iterations, 21 breakpoint, 22 pause, 23 blocked, 24 a person is needed, 25 budget. A
@@ -190,7 +203,7 @@ def command(
     if dry_run:
         return print_dry_run(sprint_id, means, as_json=as_json)
     try:
-        chosen, last = _drive(means, judged, sprint_id, prompt_file, notifying)
+        chosen, last = _drive(means, judged, sprint_id, prompt_file, new, notifying)
     except errors.LostLogError as lost:
         raise errors.LostLogError(_record_loss(sprint_id, actor)) from lost
     _answer(chosen, named_sprint.told(last), as_json=as_json)
@@ -210,14 +223,16 @@ def _drive(
     judged: JudgingOptions,
     sprint_id: str | None,
     prompt_file: str | None,
+    new: NewSprint,
     notifying: Notifying,
 ) -> tuple[str, Action]:
     """Run the selected sprint; return its id and the action that ended the run."""
     keep_ours()
-    # With a prompt file, neither a plan nor an existing log is required.
-    log = open_workspace() if prompt_file is None else open_or_make(output.note)
+    # Then neither a plan nor an existing log is required.
+    needs_none = prompt_file is not None or new != (None, None)
+    log = open_or_make(output.note) if needs_none else open_workspace()
     with log as workspace, Signals() as signals:
-        chosen = _sprint_of(workspace, sprint_id, prompt_file, means.actor)
+        chosen = _sprint_of(workspace, sprint_id, prompt_file, new, means.actor)
         means = means._replace(
             prompt_file=prompt_option.prompt_file_in(workspace, prompt_file),
             notices=notifying.notices(workspace, output.progress),
@@ -251,15 +266,28 @@ def _drive(
 
 
 def _sprint_of(
-    workspace: Workspace, named: str | None, prompt_file: str | None, actor: str
+    workspace: Workspace,
+    named: str | None,
+    prompt_file: str | None,
+    new: NewSprint,
+    actor: str,
 ) -> str:
-    """Return the sprint to run; with a prompt file, create a sprint if there is none."""
+    """Return the sprint to run, with the given limit; create it if there is none."""
     try:
-        return workspace.choose(named)
+        chosen = workspace.choose(named)
     except errors.NotFoundError:
-        if named is not None or prompt_file is None:
+        if new == (None, None) and (named is not None or prompt_file is None):
             raise
-    return begin_sprint(workspace, output.note, actor=actor, at=workspace.now())
+    else:
+        is_open = workspace.sprint(chosen).plan.status != COMPLETED
+        if new.limit is not None and is_open:
+            limit = LimitIterations(new.limit)
+            workspace.handle(limit, sprint_id=chosen, actor=actor, is_loop=True)
+        return chosen
+    at = workspace.now()
+    return begin_sprint(
+        workspace, output.note, actor=actor, at=at, named=named, **new._asdict()
+    )
 
 
 def _ends_with(last: Action | BaseException) -> int:

@@ -1,6 +1,6 @@
 """The options of `run` for rules and notices, its command line, and its dry run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import click
@@ -73,15 +73,21 @@ _NAMES = frozenset(
 """The options of a single run; options for judging become rules of the sprint."""
 
 
-def typed_again(context: click.Context) -> tuple[str, ...]:
+def typed_again(
+    context: click.Context,
+    names: Collection[str | None] = _NAMES,
+    sources: Collection[ParameterSource] = (ParameterSource.COMMANDLINE,),
+) -> tuple[str, ...]:
     """Return the options given for a single run, as command-line arguments."""
     words: list[str] = []
     for option in context.command.params:
-        if option.name not in _NAMES or not isinstance(option, click.Option):
+        if option.name not in names or not isinstance(option, click.Option):
             continue
-        if context.get_parameter_source(option.name) is not ParameterSource.COMMANDLINE:
+        if context.get_parameter_source(option.name) not in sources:
             continue
         name, given = option.opts[-1], context.params[option.name]
+        if option.is_flag and not given:
+            name = next(iter(option.secondary_opts), name)
         for one in given if option.multiple else (given,):
             words.extend((name,) if option.is_flag else (name, _text(one)))
     return (*words,)

@@ -130,13 +130,23 @@ def open_or_make(tell: Tell) -> Workspace:
             time.sleep(0.05)
 
 
-def begin_sprint(workspace: Workspace, tell: Tell, *, actor: str, at: str) -> str:
+def begin_sprint(
+    workspace: Workspace,
+    tell: Tell,
+    *,
+    actor: str,
+    at: str,
+    named: str | None = None,
+    goal: str | None = None,
+    limit: int | None = None,
+) -> str:
     """Create a sprint with a limit of iterations, report it, and return its name."""
-    limit = ITERATIONS_MAX
+    most = ITERATIONS_MAX if limit is None else limit
     name = wrap.sprint_for(
-        workspace, None, place=None, actor=actor, at=at, max_iterations=limit
+        workspace, named, place=None, actor=actor, at=at, max_iterations=most, goal=goal
     )
-    tell(f"started sprint {name} with a limit of {limit} iterations")
+    said = f"a limit of {most}" if most else "no limit of"
+    tell(f"started sprint {name} with {said} iterations")
     return name
 
 

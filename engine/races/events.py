@@ -57,7 +57,7 @@ class RaceStarted(RaceEvent, frozen=True):
     """A race was defined."""
 
     stays = ("commit", "copies", "work_tree")
-    only_caused = "`sprintlog race` records it"
+    only_caused = "`sprintlog race start` records it"
     commit: str
     """The commit from which every attempt starts."""
     attempts: tuple[Entrant, ...]
@@ -88,7 +88,7 @@ class AttemptStarted(AboutAttempt, frozen=True):
     """An attempt was assigned to a worktree, which is created afterwards."""
 
     stays = ("sprint", "path", "host", "commit")
-    only_caused = "`sprintlog race` and `sprintlog race join` record it"
+    only_caused = "`race start` and `race join` record it"
     sprint: str
     """The sprint of the attempt."""
     path: str
@@ -111,6 +111,10 @@ class AttemptEnded(AboutAttempt, frozen=True):
     """Whether a measurement confirms that the goal was reached."""
     iteration: int | None = None
     """The iteration that represents the attempt; null if it has none."""
+    files: int | None = None
+    """The number of files of the iteration that differ from the attempt's start."""
+    lines: int | None = None
+    """The number of added and removed lines."""
 
 
 class RaceDecided(RaceEvent, frozen=True):
@@ -137,7 +141,7 @@ class AttemptApplied(AboutAttempt, frozen=True):
     """The files of an attempt were handed over."""
 
     stays = ("how",)
-    only_caused = "`sprintlog race apply` records it"
+    only_caused = "the command that applies an attempt records it"
     iteration: int
     """The iteration whose files they are."""
     how: str
@@ -150,7 +154,7 @@ class AttemptRemoved(AboutAttempt, frozen=True):
     """The worktree of an attempt is removed; its files are in a snapshot."""
 
     stays = ("snapshot", "path")
-    only_caused = "`sprintlog race clean` records it before the removal"
+    only_caused = "the command that removes a worktree records it before"
     path: str
     """The worktree's path."""
     snapshot: str | None = None

@@ -1,16 +1,15 @@
 """The state of a race, the fold of its events, and the order of its attempts."""
 
 from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from ..errors import NotFoundError
-from ..judging.exact import rounded, shown
+from ..judging.exact import rounded
 from ..judging.score import SCORE_PLACES, Score
-from ..log.event import Versioned
+from ..log.event import Event, Versioned
 from ..usage import dollars, plus
 from . import events as f
 from .events import Ranked
@@ -101,9 +100,17 @@ class Race(msgspec.Struct):
         """Return what ends the race now, or None while attempts may go on."""
         if self.verified:
             return VERIFIED
-        if all(one.ended is not None for one in self.attempts.values()):
-            return ENDED
-        return BUDGET if is_spent else None
+        if is_spent:
+            return BUDGET
+        is_over = all(one.ended is not None for one in self.attempts.values())
+        return ENDED if is_over else None
+
+
+_TAKES: dict[type[Event], str] = {
+    f.AttemptStarted: "started",
+    f.AttemptEnded: "ended",
+    f.AttemptRemoved: "removed",
+}
 
 
 def fold(race: Race, events: Iterable[Versioned]) -> Race:
@@ -111,21 +118,16 @@ def fold(race: Race, events: Iterable[Versioned]) -> Race:
     for version, at, event in events:
         number = getattr(event, "number", None)
         one = race.attempts.get(number) if number is not None else None
-        match event:
-            case f.RaceStarted():
-                race.definition, race.at = event, at
-                entrants = enumerate(event.attempts, 1)
-                race.attempts = {n: Attempt(n, entrant) for n, entrant in entrants}
-            case f.RaceDecided():
-                race.decided = event
-            case f.AttemptStarted() if one is not None:
-                one.started = event
-            case f.AttemptEnded() if one is not None:
-                one.ended = event
-            case f.AttemptApplied() if one is not None:
-                one.applied.append(event)
-            case f.AttemptRemoved() if one is not None:
-                one.removed = event
+        if isinstance(event, f.RaceStarted):
+            race.definition, race.at = event, at
+            entrants = enumerate(event.attempts, 1)
+            race.attempts = {n: Attempt(n, entrant) for n, entrant in entrants}
+        elif isinstance(event, f.RaceDecided):
+            race.decided = event
+        elif isinstance(event, f.AttemptApplied) and one is not None:
+            one.applied.append(event)
+        elif (name := _TAKES.get(type(event))) is not None and one is not None:
+            setattr(one, name, event)
         race.version = version
     return race
 
@@ -146,56 +148,34 @@ class Ranking(NamedTuple):
 
 Name = Callable[[int], str]
 """Returns the name of a candidate in the reason, given its number."""
-_Key = Callable[[Ranked], Any]
-
-
-def _unknown_last(value: Any) -> tuple[bool, Any]:
-    return value is None, 0 if value is None else value
-
-
-def _tests_said(one: Ranked) -> str:
-    if one.tests_passed is None:
-        return "unknown"
-    count = "" if one.test_count is None else f"/{one.test_count}"
-    return f"{one.tests_passed}{count}"
-
-
-def _cost_said(one: Ranked) -> str:
-    if one.cost_usd is None:
-        return "unknown"
-    bound = "" if one.is_cost_exact else "at least "
-    return bound + dollars(plus(None, one.cost_usd))
-
-
-def _score_key(one: Ranked) -> tuple[bool, Any]:
-    score = None if one.score is None else rounded(Fraction(repr(one.score)), SCORE_PLACES)
-    return _unknown_last(None if score is None else -score)
-
-
-_CRITERIA: tuple[tuple[str, _Key, Callable[[Ranked], str]], ...] = (
-    ("score", _score_key, lambda one: _or_unknown(one.score, SCORE_PLACES)),
-    (
-        "passed tests",
-        lambda one: _unknown_last(None if one.tests_passed is None else -one.tests_passed),
-        _tests_said,
-    ),
-    ("cost", lambda one: _unknown_last(one.cost_usd), _cost_said),
-    (
-        "changed lines",
-        lambda one: _unknown_last(one.lines),
-        lambda one: _or_unknown(one.lines),
-    ),
-    (
-        "changed files",
-        lambda one: _unknown_last(one.files),
-        lambda one: _or_unknown(one.files),
+_CRITERIA = (
+    *(("score", "score", -1), ("passed tests", "tests_passed", -1)),
+    *(
+        ("cost", "cost_usd", 1),
+        ("changed lines", "lines", 1),
+        ("changed files", "files", 1),
     ),
 )
-"""The criteria after verification: the name, the sort key, and the figure as text."""
+"""The criteria after verification: name, field, and 1 if a lower value is better."""
 
 
-def _or_unknown(value: float | None, places: int = 0) -> str:
-    return "unknown" if value is None else shown(Fraction(repr(value)), places)
+def _key(one: Ranked) -> list[tuple[bool, float]]:
+    """Return the values by which candidates are sorted; unknown values come last."""
+    found = ((getattr(one, field), sign) for _, field, sign in _CRITERIA)
+    return [(value is None, sign * (value or 0)) for value, sign in found]
+
+
+def _figure(one: Ranked, field: str) -> str:
+    """Return a figure as text."""
+    value = getattr(one, field)
+    if value is None:
+        return "unknown"
+    if field == "score":
+        return f"{value:.{SCORE_PLACES}f}"
+    if field == "cost_usd":
+        return ("" if one.is_cost_exact else "at least ") + dollars(plus(None, value))
+    is_part = field == "tests_passed" and one.test_count is not None
+    return f"{value}/{one.test_count}" if is_part else str(value)
 
 
 def rank(candidates: Sequence[Candidate], name: Name = "attempt {}".format) -> Ranking:
@@ -209,13 +189,9 @@ def rank(candidates: Sequence[Candidate], name: Name = "attempt {}".format) -> R
     scores = [one.score for one in able if one.score is not None and not one.score.is_given]
     common = frozenset.intersection(*(one.components for one in scores)) if scores else ()
     scored = [_scored(one, common) for one in able]
-    best = sorted(scored, key=lambda one: (not one.is_verified, *_keys(one), one.attempt))
+    best = sorted(scored, key=lambda one: (not one.is_verified, _key(one), one.attempt))
     rest = sorted((x.ranked for x in candidates if x.ranked.why), key=lambda x: x.attempt)
     return Ranking((*best, *rest), _reason(best, rest, name))
-
-
-def _keys(one: Ranked) -> list[Any]:
-    return [key(one) for _, key, _ in _CRITERIA]
 
 
 def _scored(one: Candidate, common: Iterable[str]) -> Ranked:
@@ -223,6 +199,7 @@ def _scored(one: Candidate, common: Iterable[str]) -> Ranked:
     if score is None:
         return one.ranked
     value = score.value if score.is_given else score.on(frozenset(common))
+    value = None if value is None else rounded(value, SCORE_PLACES)
     return replace(one.ranked, score=None if value is None else float(value))
 
 
@@ -232,27 +209,22 @@ def _reason(best: Sequence[Ranked], rest: Sequence[Ranked], name: Name) -> str:
         why = "; ".join(f"{name(one.attempt)}: {one.why}" for one in rest)
         return f"nothing can win: {why}"
     first, *others = best
+    if first.is_verified and not any(one.is_verified for one in others):
+        return f"only {name(first.attempt)} is verified"
     if not others:
         why = "".join(f"; {name(one.attempt)}: {one.why}" for one in rest)
         return f"only {name(first.attempt)} can win{why}"
     second = others[0]
-    if first.is_verified != second.is_verified:
-        return f"only {name(first.attempt)} is verified"
-    for word, key, said in _CRITERIA:
-        if key(first) != key(second):
-            return f"{word} {said(first)}, against {said(second)} of {name(second.attempt)}"
+    for at, (word, field, _) in enumerate(_CRITERIA):
+        if _key(first)[at] != _key(second)[at]:
+            mine, its = _figure(first, field), _figure(second, field)
+            return f"{word} {mine}, against {its} of {name(second.attempt)}"
     return f"equal to {name(second.attempt)} in every figure, and the lower number"
 
 
 def decision(race: Race, because: str, ranking: Ranking) -> f.RaceDecided:
     """Return the event that records the end of a race."""
-    first = ranking.ranked[0] if ranking.ranked else None
-    has_winner = first is not None and first.why is None
-    return f.RaceDecided(
-        because,
-        STATUSES[because],
-        winner=first.attempt if first is not None and has_winner else None,
-        iteration=first.iteration if first is not None and has_winner else None,
-        reason=ranking.reason,
-        ranking=ranking.ranked,
-    )
+    first = next((one for one in ranking.ranked if one.why is None), None)
+    winner, iteration = (None, None) if first is None else (first.attempt, first.iteration)
+    end = because, STATUSES[because], winner, iteration
+    return f.RaceDecided(*end, ranking.reason, ranking.ranked)

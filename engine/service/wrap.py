@@ -67,12 +67,13 @@ def sprint_for(
     actor: str,
     at: str,
     max_iterations: int = 0,
+    goal: str | None = None,
 ) -> str:
     """Return the sprint that a wrapped command belongs to; create one if necessary.
 
-    `max_iterations` limits a new sprint; 0 means no limit. A completed sprint is continued
-    only if it was reopened. Raise `RefusedError` if no sprint is named and several are
-    unfinished, or if the named sprint is completed.
+    `max_iterations` limits a new sprint, whose goal is `goal`; 0 means no limit. A
+    completed sprint is continued only if it was reopened. Raise `RefusedError` if no sprint
+    is named and several are unfinished, or if the named sprint is completed.
     """
     sprint_id = _to_continue(workspace, named)
     if sprint_id is None:
@@ -83,7 +84,8 @@ def sprint_for(
         if not _is_begun(workspace, sprint_id):
             workspace.handle(StartSprint(), sprint_id=sprint_id, at=at, actor=actor)
         return sprint_id
-    create = CreateSprint(loop_fields(workspace), place, max_iterations=max_iterations)
+    fields = loop_fields(workspace) if goal is None else ralph_fields(goal)
+    create = CreateSprint(fields, place, max_iterations=max_iterations)
     try:
         workspace.handle(create, sprint_id=sprint_id, at=at, actor=actor)
     except RefusedError:

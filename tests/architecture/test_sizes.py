@@ -13,9 +13,9 @@ MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 TEST_FOLDER_FILES_MAX = 25
 STRUCTURE = {
-    "modules": 555,
-    "folders": 63,
-    "lines of code": 75_476,
+    "modules": 564,
+    "folders": 64,
+    "lines of code": 77_414,
     "lines of imports in 1,000": 93,
     "imports in functions": 285,
 }

@@ -89,8 +89,8 @@ def test_sprints_wait_for_nothing_of_the_journal() -> None:
 
 
 def test_only_what_reads_agents_output_imports_its_decoders() -> None:
-    """Of recording commands, only `run` and `wait` import them at the start."""
-    loops = (".run", ".wait")
+    """Of recording commands, only `run`, `race` and `wait` import them at the start."""
+    loops = (".run", ".race", ".wait")
     names = [n for n in RECORDING_COMMANDS if exists(n) and not n.endswith(loops)]
     decoders = "sprintlog.engine.adapters.agents"
     assert not any(name.startswith(decoders) for name in modules_imported_by(*names))

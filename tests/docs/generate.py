@@ -213,7 +213,8 @@ def figures() -> Figures:
 
 def own_options(command: click.Command) -> list[click.Option]:
     """Return the options that the help of a command explains itself."""
-    return [p for p in sort_options(command.params).own if isinstance(p, click.Option)]
+    own = sort_options(command.params).own
+    return [p for p in own if isinstance(p, click.Option) and not p.hidden]
 
 
 def shared_options(topic: str) -> list[TypedOption]:

@@ -97,13 +97,13 @@ ENDED_1 = f.AttemptEnded(1, 20)
         ((ENDED_1,), False, None),
         ((), True, BUDGET),
         ((f.AttemptEnded(2, 0, is_verified=True),), True, VERIFIED),
-        ((ENDED_1, f.AttemptEnded(2, 1)), True, ENDED),
+        ((ENDED_1, f.AttemptEnded(2, 1)), False, ENDED),
     ],
 )
 def test_a_race_ends_with_a_verified_attempt_the_budget_or_the_last(
     events: tuple[Event, ...], is_spent: bool, ends_by: str | None
 ) -> None:
-    """A verified attempt ends a race, then the end of all attempts, then the budget."""
+    """A verified attempt ends a race, or else the budget, or else the last attempt."""
     assert race(TWO, *events).ends_by(is_spent=is_spent) == ends_by
 
 

@@ -35,7 +35,7 @@ REAPED_AT_ONCE = 1000
 """The maximum number of children reaped at once, so that a fork bomb cannot delay the time
 limit."""
 
-SET_CHILD_SUBREAPER, _SET_DUMPABLE, _SET_PDEATHSIG = 36, 4, 1
+SET_CHILD_SUBREAPER, _SET_DUMPABLE, SET_PDEATHSIG = 36, 4, 1
 
 
 class Supervisor:
@@ -195,7 +195,7 @@ def _become(order: Order) -> None:
     """Replace this process with the program."""
     os.setsid()
     # If the supervisor is killed, the program ends as well.
-    prctl(_SET_PDEATHSIG, signal.SIGKILL)
+    prctl(SET_PDEATHSIG, signal.SIGKILL)
     # Python ignores these signals; a program expects their default effect.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)

@@ -21,7 +21,7 @@ from ..events import Budgets, BudgetsSet, BudgetWarned, Price, RunStarted
 from ..state.document_fields import max_iterations
 from ..state.knowledge import COST as COST
 from ..state.knowledge import Knowledge, says_cost
-from ..state.sprint import Sprint
+from ..state.sprint import Sprint, open_iteration
 from ..state.transitions import check_exists
 from .loop import counted
 from .run_record import WORD_CHARS_MAX, WORDS_MAX, run_ms
@@ -29,7 +29,7 @@ from .run_record import WORD_CHARS_MAX, WORDS_MAX, run_ms
 MILLION = 6
 """The power of ten for a million; prices are per million tokens."""
 TIME, FAILURES, ITERATIONS = "time", "failures", "iterations"
-OF_RUN, OF_SPRINT = "run", "sprint"
+OF_RUN, OF_SPRINT, OF_RACE = "run", "sprint", "race"
 FIELDS = {
     COST: "cost_usd",
     usage.TOKENS: "tokens",
@@ -38,7 +38,7 @@ FIELDS = {
     ITERATIONS: "iterations",
 }
 """Every budget, with the field of `Budgets` that limits it."""
-WHOSE = {OF_RUN: "this run", OF_SPRINT: "the sprint"}
+WHOSE = {OF_RUN: "this run", OF_SPRINT: "the sprint", OF_RACE: "the race"}
 WARNED_PERCENT = 80
 _MOST = {"cost_usd": 1e9, "tokens": 1e15, "seconds": 1e9, "failures": 1e6}
 _Took = dict[str, tuple[str, int]]
@@ -144,6 +144,30 @@ def standings(sprint: Sprint, now: str, *, of: str) -> list[BudgetState]:
         if limit is not None:
             spent, unknown = took[budget]
             found.append(BudgetState(of, budget, usage.plus(None, limit), spent, unknown))
+    return found
+
+
+def together(sprints: Sequence[Sprint], limits: Budgets, now: str) -> list[BudgetState]:
+    """Return the state of the limits that several sprints share, as sums of their use.
+
+    Consecutive failures are counted by each run. An open iteration is not counted yet,
+    because its result is still expected.
+    """
+    took = [_of_sprint(one.knowledge, now) for one in sprints]
+    still = sum(open_iteration(one.plan) is not None for one in sprints)
+    found = []
+    for budget, field in FIELDS.items():
+        limit = getattr(limits, field)
+        if limit is None or budget == FAILURES:
+            continue
+        spent: str | None = None
+        for one in took:
+            spent = usage.plus(spent, one[budget][0])
+        if budget == ITERATIONS:
+            spent = str(sum(one.knowledge.begun for one in sprints) - still)
+        unknown = sum(one[budget][1] for one in took)
+        of = OF_RACE, budget, usage.plus(None, limit)
+        found.append(BudgetState(*of, spent or "0", unknown))
     return found
 
 

@@ -94,6 +94,7 @@ ELSEWHERE = {
         "init",
         "journal migrate",
         "run",
+        *("race start", "race join", "race show"),
         "schema",
         "serve",
         "session reconcile",

@@ -117,6 +117,22 @@ export interface ApprovalAnswer {
   rule: string | null;
 }
 
+/** An attempt of a race. */
+export interface AttemptAnswer {
+  attempt: number;
+  name: string;
+  command: string[];
+  sprint: string;
+  state: string;
+  reason: string | null;
+  status: number | null;
+  iterations: number;
+  figures: Ranked;
+  host: string | null;
+  path: string | null;
+  applied: string[];
+}
+
 /** A gate's status and the number of attempts. */
 export interface Attempts {
   status: string;
@@ -905,6 +921,38 @@ export interface Pruning {
   reports: string[];
 }
 
+/** A race, with its attempts in the order of their numbers. */
+export interface RaceAnswer {
+  race: string;
+  status: string;
+  at: string;
+  commit: string;
+  attempts: AttemptAnswer[];
+  ranking: number[];
+  budgets: BudgetStanding[];
+  because: string | null;
+  exit_code: number | null;
+  winner: number | null;
+  iteration: number | null;
+  reason: string | null;
+}
+
+/** An attempt in the order of a race's result; unknown figures are absent. */
+export interface Ranked {
+  attempt: number;
+  iteration?: number | null;
+  is_verified?: boolean;
+  score?: number | null;
+  measured_share?: number | null;
+  tests_passed?: number | null;
+  test_count?: number | null;
+  cost_usd?: number | null;
+  is_cost_exact?: boolean;
+  files?: number | null;
+  lines?: number | null;
+  why?: string | null;
+}
+
 /** The result of rebuilding a state file, for a sprint or the journal. */
 export interface Rebuilt {
   sprint?: string;
@@ -1649,6 +1697,9 @@ export interface CommandAnswers {
   "queue list": RequestAnswer[];
   "queue show": RequestWithHistory;
   rebuild: Rebuilt[];
+  "race start": RaceAnswer;
+  "race join": RaceAnswer;
+  "race show": RaceAnswer;
   recover: RecoveryAnswer;
   scan: LeakFound[];
   redact: Redaction | RedactionDone;

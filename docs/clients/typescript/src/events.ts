@@ -68,6 +68,8 @@ export interface AttemptEnded {
   reason?: string | null;
   is_verified?: boolean;
   iteration?: number | null;
+  files?: number | null;
+  lines?: number | null;
 }
 
 /** The worktree of an attempt is removed; its files are in a snapshot. */

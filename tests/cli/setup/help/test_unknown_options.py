@@ -43,19 +43,18 @@ def test_no_command_takes_an_unknown_option(sprint: Path, run: Run, words: Any) 
 @pytest.mark.parametrize("command", RUNNING)
 def test_the_process_rejects_it_as_well(folder: Path, command: str) -> None:
     """The shortcut of `wrap` that bypasses click also rejects it."""
-    words = [command, "--max-iterations", "3", "--", "touch", "made"]
+    words = [command, "--max-turns", "3", "--", "touch", "made"]
     ended = subprocess.run(
         [sys.executable, "-m", "sprintlog.cli", *words], capture_output=True, text=True
     )
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith("error: no such option --max-iterations\nhint: ")
+    assert ended.stderr.startswith("error: no such option --max-turns\nhint: ")
     assert [*folder.iterdir()] == []
 
 
 @pytest.mark.parametrize(
     ("line", "option", "meant"),
     [
-        ("run --max-iterations 3 -- cat", "--max-iterations", "--budget-iterations"),
         ("run --iterations=3 -- cat", "--iterations", "--budget-iterations"),
         ("run --max-turns 3 cat", "--max-turns", "--budget-iterations"),
         ("run --max-budget-usd 3 -- cat", "--max-budget-usd", "--budget-cost"),

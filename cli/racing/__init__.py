@@ -1,0 +1,1 @@
+"""Commands for races: several attempts at the same work."""

@@ -1,0 +1,356 @@
+"""The `sprintlog race` commands: several attempts at the same work, one winner."""
+
+import shlex
+import sys
+from collections.abc import Iterator
+from copy import copy
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from sprintlog.engine import hashes
+from sprintlog.engine.adapters.git.repositories import repository_around
+from sprintlog.engine.adapters.git.worktrees import OwnRepository, check_inside
+from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
+from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.own_files import keep_ours
+from sprintlog.engine.races.events import Entrant, RaceStarted
+from sprintlog.engine.races.state import Race
+from sprintlog.engine.service.driver.race import RaceSettings, RaceSupervisor, program
+from sprintlog.engine.service.driver.races import begin_race, choose_race, race_ids
+from sprintlog.engine.service.place.location import HIDDEN, spool_folders
+from sprintlog.engine.sprint.state.document_fields import ITERATIONS_MAX
+from sprintlog.projections.views.races import race_answer
+from sprintlog.projections.workspace import Workspace
+
+from .. import output, record, settings, typed
+from ..context import environment, here, open_workspace, with_json
+from ..intake.files import read_bytes
+from ..iterations.budgets import OPTIONS, budgets_and_price
+from ..iterations.loop_rules import JudgingOptions
+from ..work.run import command as run_command
+from ..work.run_options import typed_again
+from ..wrapping.recorder import open_or_make
+from .live import LiveRace, race_lines
+
+_OF_RUN = {
+    *JudgingOptions._fields,
+    *(f"budget_{budget}" for budget in OPTIONS),
+    *("timeout", "idle_timeout", "hook_command", "stops_on_request", "rest_seconds"),
+    *("prompt_file", "goal", "limit", "fallback", "no_wait", "price", "actor", "no_mask"),
+} - {"measures_not", "selects"}
+"""The options of `run` with which every attempt is run."""
+_MASKED = "[masked: "
+_GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+PARALLEL = 3
+
+
+class RaceGroup(typed.TypedGroup):
+    """The `race` group, in which `start` may be omitted."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert `start` before the number of attempts or an option."""
+        first = args[0] if args else ""
+        is_start = first.isdigit() or first.startswith("-")
+        if is_start and first not in ctx.help_option_names:
+            args = ["start", *args]
+        return super().parse_args(ctx, args)
+
+
+@typed.group("race", cls=RaceGroup)
+def command() -> None:
+    """Run several attempts at the same work, and choose the best.
+
+    `sprintlog race N … -- COMMAND` is short for `sprintlog race start N … -- COMMAND`.
+
+    Example: sprintlog race 3 --goal 'Login works' --measure ./test.sh -- claude -p
+    """
+
+
+@command.command()
+@typed.argument("number", required=False, type=click.IntRange(1, 99), metavar="[N]")
+@typed.argument("agent", nargs=-1, metavar="[COMMAND [ARGUMENT]…]", type=click.UNPROCESSED)
+@typed.number_option(
+    "--parallel", least=1, help=f"Run at most N attempts at the same time. [{PARALLEL}]"
+)
+@typed.file_option(
+    "--attempts",
+    help="Read the attempts' commands from this file, one per line, each with an optional "
+    "`NAME:` before it; N attempts use them in turn.",
+)
+@typed.option(
+    "--prepare", metavar="CMD", help="Run this shell command first in each worktree."
+)
+@typed.list_option(
+    "--copy",
+    "copies",
+    metavar="PATH",
+    help="Copy this uncommitted file or folder into each worktree.",
+)
+@typed.option("--name", "named", metavar="ID", help="The id of the race. [race-1 …]")
+@typed.flag("--plan-only", help="Only record the race; `race join RACE` runs its attempts.")
+@with_json
+def start(
+    number: int | None,
+    agent: tuple[str, ...],
+    parallel: int | None,
+    attempts: Path | None,
+    prepare: str | None,
+    copies: tuple[str, ...],
+    named: str | None,
+    plan_only: bool,
+    as_json: bool,
+    actor: str,
+    **given: Any,
+) -> None:
+    """Start a race, or continue the unfinished race with the same definition.
+
+    Each attempt is a sprint that `sprintlog run` drives with COMMAND, in a worktree of the
+    current commit outside of this work tree. The same measure judges all
+    attempts. The race ends when a measurement confirms the goal of one attempt, or when all
+    have ended; the others keep their work. If it is interrupted, the same command continues
+    it.
+
+    The options of `sprintlog run` apply to each attempt, such as --measure, --until, --goal
+    or --timeout; but --budget-iterations, --budget-cost, --budget-tokens and --budget-time
+    limit all attempts together.
+
+    The exit status is 0 if an attempt is verified, 1 if all ended without that, 25 if a
+    budget is spent, or that of the attempts that need a person, such as 22 for a pause.
+
+    Example: sprintlog race 3 --goal 'Login works' --measure ./test.sh -- claude -p
+    """
+    record.check_actor(actor)
+    _check_is_on()
+    entrants = _entrants(number, agent, attempts)
+    budgets, _ = budgets_and_price(
+        {name: given[name] for name in given if "budget" in name}
+    )
+    options = _options(click.get_current_context(), given)
+    keep_ours()
+    with open_or_make(output.note) as workspace:
+        own = _repository(workspace)
+        for path in copies:
+            check_inside(path, own.top)
+        commit = own.commit()
+        _check_prompt(own, commit, copies, given["prompt_file"])
+        race, definition, is_new = begin_race(
+            workspace,
+            named,
+            actor=actor,
+            commit=commit,
+            attempts=entrants,
+            options=options,
+            budgets=budgets,
+            parallel=parallel or PARALLEL,
+            prepare=prepare,
+            copies=copies,
+        )
+        if is_new and (left := own.uncommitted()):
+            paths = output.counted(left, "uncommitted path")
+            output.note(f"{paths} of this work tree are not part of the attempts")
+        if not is_new:
+            output.note(f"continuing race {race.id} of {race.at}")
+        if plan_only:
+            answer = race_answer(workspace, race)
+            output.print_answer(answer, race_lines(answer), as_json=as_json)
+            return
+        _run(workspace, race, definition, parallel, None, actor=actor, as_json=as_json)
+
+
+@command.command()
+@typed.argument("race_id", metavar="RACE")
+@typed.number_option("--attempt", "only", least=1, help="Run only this attempt.")
+@typed.number_option(
+    "--parallel", least=1, help="Run at most N attempts at the same time. [the race's]"
+)
+@with_json
+def join(
+    race_id: str, only: int | None, parallel: int | None, actor: str, as_json: bool
+) -> None:
+    """Run attempts of a recorded race here, until the race is decided.
+
+    The log may be on PostgreSQL, and the race started on another machine or in CI. Each
+    attempt runs once. With --attempt, the exit status is 0 if that attempt is verified,
+    otherwise that of its run.
+
+    Example: sprintlog race join race-1 --attempt 2
+    """
+    record.check_actor(actor)
+    _check_is_on()
+    with open_workspace() as workspace:
+        race, own = choose_race(workspace.log, race_id), _repository(workspace)
+        definition = race.defined
+        if only is not None:
+            race.attempt(only)
+        if not own.has(definition.commit):
+            raise RefusedError(
+                f"this repository does not contain commit {definition.commit[:12]}",
+                hint="run `git fetch` first",
+            )
+        words = (*definition.options, *(w for x in definition.attempts for w in x.command))
+        if any(_MASKED in word for word in (*words, definition.prepare or "")):
+            raise RefusedError(
+                "the recorded command contains a masked secret",
+                hint="pass secrets to agents in environment variables",
+            )
+        _run(workspace, race, definition, parallel, only, actor=actor, as_json=as_json)
+
+
+@command.command()
+@typed.argument("race_id", required=False, metavar="[RACE]")
+@with_json
+def show(race_id: str | None, as_json: bool) -> None:
+    """Show a race, by default the latest: its attempts, winner and reason.
+
+    Example: sprintlog race show
+    """
+    with open_workspace() as workspace:
+        race = choose_race(workspace.log, race_id)
+        answer = race_answer(workspace, race)
+        others = [one for one in race_ids(workspace.log) if one != race.id]
+    output.print_answer(answer, race_lines(answer), as_json=as_json)
+    if others and not as_json:
+        output.note(f"other races: {', '.join(others[-5:])}")
+
+
+def _run(
+    workspace: Workspace,
+    race: Race,
+    definition: RaceStarted,
+    parallel: int | None,
+    only: int | None,
+    *,
+    actor: str,
+    as_json: bool,
+) -> None:
+    """Run the attempts of a race, print the result, and exit with its status."""
+    root = workspace.location.root
+    means = RaceSettings(
+        definition,
+        _folder_of(workspace) / race.id,
+        environment(),
+        program(),
+        LiveRace(workspace),
+        parallel or definition.parallel,
+        str(here().relative_to(root)) if here().is_relative_to(root) else ".",
+        only,
+        actor,
+    )
+    supervisor = RaceSupervisor(workspace, race.id, means)
+    with Signals() as signals:
+        try:
+            race = supervisor.run(signals)
+        except InterruptedBySignal as signal:
+            output.progress(f"ended by {signal}; the same command continues")
+            sys.exit(128 + signal.number)
+    answer = race_answer(workspace, race)
+    output.print_answer(answer, race_lines(answer), as_json=as_json)
+    status = next(iter(supervisor.stops.values()), 0)
+    if only is not None and (ended := race.attempt(only).ended) is not None:
+        status = 0 if ended.is_verified else ended.status or output.REFUSED
+    elif race.decided is not None:
+        status = race.decided.status
+    sys.exit(status)
+
+
+def _entrants(
+    number: int | None, agent: tuple[str, ...], file: Path | None
+) -> tuple[Entrant, ...]:
+    """Return the command of each attempt; raise an error if the arguments are invalid."""
+    if (file is None) == (not agent):
+        raise click.UsageError("specify either a COMMAND after `--` or --attempts FILE")
+    given = [Entrant(agent)] if file is None else [*_lines_of(file)]
+    if number is None and file is None:
+        raise click.UsageError("specify the number of attempts: `race N … -- COMMAND`")
+    if not given:
+        raise InvalidInputError(f"{file} contains no command", field="--attempts")
+    return tuple(given[n % len(given)] for n in range(number or len(given)))
+
+
+def _lines_of(file: Path) -> Iterator[Entrant]:
+    text = read_bytes(file).decode(errors="surrogateescape")
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError as error:
+            raise InvalidInputError(f"{error}", file=str(file), line=number) from error
+        name = words[0][:-1] if words and words[0].endswith(":") else None
+        words = words if name is None else words[1:]
+        if name is not None and not words:
+            raise InvalidInputError("missing command", file=str(file), line=number)
+        if words:
+            yield Entrant((*words,), name or None)
+
+
+def _options(context: click.Context, given: dict[str, Any]) -> tuple[str, ...]:
+    """Return the options of each run; raise `UsageError` if nothing states its aim."""
+    if not (given["goal"] or given["prompt_file"] or given["until"]):
+        raise click.UsageError(
+            "specify --goal, --prompt-file or --until, which state when the work is done"
+        )
+    more = ("--snapshot",) if given["keeps_files"] is None else ()
+    limit = ("--max-iterations", str(ITERATIONS_MAX)) if given["limit"] is None else ()
+    return (*typed_again(context, _OF_RUN - {"actor"}, _GIVEN), *more, *limit)
+
+
+def _repository(workspace: Workspace) -> OwnRepository:
+    """Return the repository of a workspace; raise `RefusedError` if it has none."""
+    location = workspace.location
+    found = repository_around(location.root)
+    if found is None or found.top != location.root:
+        raise RefusedError(
+            "attempts need worktrees of a git repository, and this folder has none",
+            hint="run `git init` and `git commit` first",
+        )
+    if location.folder.name == HIDDEN:
+        raise RefusedError(
+            f"the log {location.folder} belongs to this work tree alone",
+            hint="set SPRINTLOG_DIR to a log outside of the work tree",
+        )
+    return OwnRepository(location.root, environment())
+
+
+def _folder_of(workspace: Workspace) -> Path:
+    """Return the folder for the worktrees of this repository's races on this host."""
+    location = workspace.location
+    found = repository_around(location.root)
+    assert found is not None
+    place = str(found.common.resolve()).encode("utf-8", "surrogateescape")
+    *_, spool = spool_folders(location, environment())
+    if len(_) == 0:
+        raise RefusedError("neither XDG_STATE_HOME nor HOME is set")
+    name = hashes.sha256(place).hexdigest()[:16]
+    return spool.parent.parent / "attempts" / name
+
+
+def _check_is_on() -> None:
+    """Raise `RefusedError` if recording is off, because a race is recorded."""
+    if (off := settings.off_by()) is not None:
+        raise RefusedError(f"no race can be run: {off}", hint=f"set {settings.OFF}=0")
+
+
+def _check_prompt(
+    own: OwnRepository, commit: str, copies: tuple[str, ...], named: str | None
+) -> None:
+    """Raise `RefusedError` if the prompt file would be missing in the worktrees."""
+    if named is None:
+        return
+    whole = Path(here() / named)
+    path = whole.relative_to(own.top).as_posix() if whole.is_relative_to(own.top) else named
+    if path not in copies and not own.has(commit, path):
+        raise RefusedError(
+            f"{named} is not part of commit {commit[:12]}",
+            hint=f"commit it, or add `--copy {path}`",
+            field="--prompt-file",
+        )
+
+
+_RUNS = [copy(one) for one in run_command.params if one.name in _OF_RUN]
+for _option in _RUNS:
+    # The help of `run` explains them.
+    _option.hidden = True  # type: ignore[attr-defined]
+start.params += _RUNS
+join.params += [one for one in _RUNS if one.name == "actor"]

@@ -1,0 +1,147 @@
+"""Linked worktrees for attempts: created at a commit, with copied files and submodules.
+
+The repository belongs to the user, so git uses its settings, such as filters. Hooks,
+monitors and the network are not used.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ...errors import InvalidInputError, RefusedError
+from .command import SECONDS_MAX, Git, said_by
+
+_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "protocol.file.allow=always",
+)
+
+
+class OwnRepository:
+    """The repository of a work tree, in which git creates worktrees."""
+
+    def __init__(self, top: Path, environment: Mapping[str, str]) -> None:
+        self.top = top
+        self.held: tuple[int, ...] = ()
+        """The descriptors that git inherits, such as locks."""
+        self._program = Git(top, environment).program
+        self._environment = {
+            **{n: x for n, x in environment.items() if not n.startswith("GIT_")},
+            **{n: x for n, x in environment.items() if n.startswith("GIT_CONFIG_")},
+            "GIT_ALLOW_PROTOCOL": "file",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_TERMINAL_PROMPT": "0",
+            "LC_ALL": "C",
+        }
+
+    def git(self, *arguments: str, settings: tuple[str, ...] = ()) -> str:
+        """Return git's output; raise `RefusedError` if the call fails."""
+        given = [part for one in (*_SETTINGS, *settings) for part in ("-c", one)]
+        done = subprocess.run(
+            [self._program, *given, "-C", str(self.top), *arguments],
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            pass_fds=self.held,
+            timeout=SECONDS_MAX,
+        )
+        if done.returncode:
+            said = said_by(done.stderr, done.returncode)
+            raise RefusedError(f"git {arguments[0]} failed in {self.top}: {said}")
+        return done.stdout.decode(errors="surrogateescape")
+
+    def commit(self) -> str:
+        """Return the commit that is checked out; raise `RefusedError` if there is none."""
+        try:
+            return self.git("rev-parse", "--verify", "-q", "HEAD^{commit}").strip()
+        except RefusedError as error:
+            raise RefusedError(
+                "attempts start from a commit, and this repository has none",
+                hint="run `git commit` first",
+            ) from error
+
+    def has(self, commit: str, path: str = "") -> bool:
+        """Return whether the repository has a commit, or a path in that commit."""
+        try:
+            self.git(
+                "cat-file", "-e", f"{commit}:{path}" if path else f"{commit}^{{commit}}"
+            )
+        except RefusedError:
+            return False
+        return True
+
+    def uncommitted(self) -> int:
+        """Return the number of changed or untracked paths."""
+        said = self.git("status", "--porcelain", "--ignore-submodules=dirty", "-z")
+        return sum(part[2:3] == " " for part in said.split("\0"))
+
+    def add(self, path: Path, commit: str) -> None:
+        """Create a worktree at a commit, without a branch; replace a half-made one."""
+        shutil.rmtree(path, ignore_errors=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        force = ("--force", "--force")
+        self.git("worktree", "add", *force, "--detach", "--quiet", str(path), commit)
+        path.chmod(0o700)
+
+    def submodules(self, tree: Path) -> Iterator[str]:
+        """Create a worktree's submodules from their local clones; yield the omitted paths.
+
+        Only submodules that this work tree uses are created.
+        """
+        if not (tree / ".gitmodules").is_file():
+            return
+        own = OwnRepository(tree, self._environment)
+        own.held = self.held
+        for line in own.git("ls-files", "--stage", "-z").split("\0"):
+            head, _, path = line.partition("\t")
+            if not head.startswith("160000 "):
+                continue
+            try:
+                common = OwnRepository(self.top / path, self._environment)
+                if Path(common.git("rev-parse", "--show-toplevel").strip()) == self.top:
+                    raise RefusedError("it is not initialized")
+                place = common.git("rev-parse", "--absolute-git-dir").strip()
+                names = own.git(
+                    "config", "-f", ".gitmodules", "-z", "--get-regexp", "path$"
+                )
+                pairs = [one.partition("\n") for one in names.split("\0")]
+                name = next(key for key, _, value in pairs if value == path)
+                url = f"{name.removesuffix('.path')}.url={place}"
+                own.git("submodule", "update", "--init", "-q", "--", path, settings=(url,))
+            except (RefusedError, OSError, StopIteration):
+                yield path
+
+
+def copy(path: str, source: Path, target: Path) -> None:
+    """Copy a file or folder to the same place in another tree; links remain links.
+
+    Raise `InvalidInputError` if the path is not in the tree or does not exist.
+    """
+    check_inside(path, source)
+    here, there = source / path, target / path
+    if target.resolve() not in (there.parent.resolve(), *there.parent.resolve().parents):
+        raise InvalidInputError(f"{path}: a link leads out of the worktree", field="--copy")
+    there.parent.mkdir(parents=True, exist_ok=True)
+    if there.is_dir() and not there.is_symlink():
+        shutil.rmtree(there)
+    else:
+        there.unlink(missing_ok=True)
+    if here.is_dir() and not here.is_symlink():
+        shutil.copytree(here, there, symlinks=True)
+    else:
+        shutil.copy2(here, there, follow_symlinks=False)
+
+
+def check_inside(path: str, root: Path) -> None:
+    """Raise `InvalidInputError` unless a path is a file or folder in a work tree."""
+    parts = Path(path).parts
+    is_inside = parts and not Path(path).is_absolute() and not {"..", ".git"} & {*parts}
+    if not is_inside or (root / path).parent.resolve() != (root.resolve() / path).parent:
+        raise InvalidInputError(f"{path[:200]} is not in the work tree", field="--copy")
+    if not os.path.lexists(root / path):
+        raise InvalidInputError(f"{path[:200]} does not exist", field="--copy")

@@ -1,0 +1,382 @@
+"""The supervisor of a race: runs attempts as `sprintlog run` processes, and decides.
+
+Each attempt is a process with its own lock, so that several supervisors of a race, also on
+other machines, never run the same attempt. Everything a supervisor knows is in the log: one
+that was killed is replaced by the next.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from msgspec.structs import replace
+
+from ...adapters.git.worktrees import OwnRepository, copy
+from ...adapters.processes.loop_lock import hold, is_held, lock_of
+from ...adapters.processes.process import host
+from ...adapters.processes.programs import run_script
+from ...adapters.processes.signals import Signals
+from ...adapters.processes.supervisor import SET_PDEATHSIG, prctl
+from ...errors import ConflictError, RefusedError, SprintlogError
+from ...races import events as f
+from ...races.state import BUDGET, RUNNING, VERIFIED, Attempt, Race, decision, rank
+from ...sprint.iterations.budgets import said, together
+from ..workspace import ServiceWorkspace
+from . import races
+
+POLL_SECONDS = 0.2
+GRACE_SECONDS = 30.0
+"""How long a run may take to save its work after it was asked to end."""
+PREPARE_SECONDS = 60 * 60.0
+STARTS_MAX = 2
+"""How often one process starts a run that is killed."""
+WAITS_FOR_PERSON = (21, 22, 23, 24)
+"""The exit statuses of runs that continue after a person has acted."""
+ERROR_BYTES = 4096
+
+
+class RaceSettings(NamedTuple):
+    """How a process takes part in a race."""
+
+    definition: f.RaceStarted
+    """The definition, with the commands as typed; recorded commands may be masked."""
+    folder: Path
+    """The folder for the worktrees of the race on this host."""
+    environment: Mapping[str, str]
+    program: Sequence[str]
+    """The words that start sprintlog."""
+    show: Callable[[Race], None]
+    """Shows the race after each change."""
+    parallel: int
+    inside: str = "."
+    """The folder in each worktree in which its run is started."""
+    only: int | None = None
+    """The only attempt to run; None for all."""
+    actor: str = "runtime"
+
+
+class Child(NamedTuple):
+    """A running attempt."""
+
+    pid: int
+    lock: ExitStack
+    starts: int
+
+
+class RaceSupervisor:
+    """Runs the attempts of a race that no other process runs."""
+
+    def __init__(
+        self, workspace: ServiceWorkspace, race_id: str, means: RaceSettings
+    ) -> None:
+        self._workspace, self._id, self._means = workspace, race_id, means
+        self._own = OwnRepository(workspace.location.root, means.environment)
+        self._children: dict[int, Child] = {}
+        self.stops: dict[int, int] = {}
+        """The exit statuses of attempts that wait for a person."""
+        self._seen = -1
+
+    def race(self) -> Race:
+        """Return the current state of the race."""
+        return races.read_race(self._workspace.log, self._id)
+
+    def path(self, number: int) -> Path:
+        """Return the place of an attempt's worktree on this host."""
+        return self._means.folder / str(number)
+
+    def is_here(self, attempt: Attempt) -> bool:
+        """Return whether an attempt was started in this repository on this host."""
+        there = attempt.started
+        if there is None:
+            return False
+        return (there.host, there.path) == (host(), str(self.path(attempt.number)))
+
+    def run(self, signals: Signals) -> Race:
+        """Run attempts until the race is decided or only a person can continue it.
+
+        With `only`, return once that attempt has ended. A signal ends all attempts.
+        """
+        try:
+            while not self._is_over(race := self._step()):
+                self._show(race)
+                with signals.interruptible():
+                    time.sleep(POLL_SECONDS)
+        finally:
+            # Their runs keep the work; the next process continues them.
+            self._end_children()
+        self._means.show(race)
+        return race
+
+    def _step(self) -> Race:
+        race = self.race()
+        if race.status == RUNNING:
+            self._reap(race)
+            race = self.race()
+        if race.status != RUNNING:
+            self._end_others(race, "the race is decided")
+            return self.race()
+        spent = self._spent(race)
+        ends = race.ends_by(is_spent=bool(spent))
+        if ends is None:
+            self._start(race)
+            return self.race()
+        why = spent or "all attempts ended"
+        if ends == VERIFIED:
+            why = f"attempt {race.verified[0].number} is verified"
+        self._end_others(race, why)
+        return self._decide(ends, why)
+
+    def _is_over(self, race: Race) -> bool:
+        only = self._means.only
+        if race.status != RUNNING:
+            return True
+        if self._children:
+            return False
+        if only is not None:
+            return race.attempt(only).ended is not None or only in self.stops
+        left = [one for one in race.attempts.values() if one.ended is None]
+        return bool(self.stops) and all(one.number in self.stops for one in left)
+
+    def _show(self, race: Race) -> None:
+        if (position := self._workspace.log.last_position()) != self._seen:
+            self._seen = position
+            self._means.show(race)
+
+    def _spent(self, race: Race) -> str | None:
+        """Return the shared budget that is used up, or None."""
+        names = map(race.sprint_of, race.attempts)
+        found = [self._workspace.sprint(name) for name in names]
+        limits, now = self._means.definition.budgets, self._workspace.now()
+        known = together([one for one in found if one.exists], limits, now)
+        return next((said(one) for one in known if one.is_spent), None)
+
+    # --- Starting -----------------------------------------------------------------------
+
+    def _start(self, race: Race) -> None:
+        """Start attempts while places are free, those of a killed process first."""
+        left = sorted(race.attempts.values(), key=lambda one: not one.is_open)
+        for one in left:
+            if len(self._children) >= self._means.parallel:
+                return
+            is_asked = self._means.only in (None, one.number)
+            is_free = one.number not in self._children and one.number not in self.stops
+            if one.ended is not None or not (is_asked and is_free):
+                continue
+            if one.is_open and not self.is_here(one):
+                if self._means.only is not None and one.started is not None:
+                    raise RefusedError(
+                        f"attempt {one.number} was started on {one.started.host} in "
+                        f"{one.started.path}",
+                        hint="continue it there; its worktree and its snapshots are there",
+                    )
+                continue
+            if self._start_one(race, one, starts=1) and one.started is None:
+                # The stream has changed.
+                return
+
+    def _start_one(self, race: Race, one: Attempt, *, starts: int) -> bool:
+        """Start an attempt unless another process runs it; return whether it started."""
+        name = f"race/{race.id}/{one.number}"
+        folder = self._workspace.location.folder
+        if is_held(lock_of(folder, name)):
+            # Another process runs the attempt, or its killed run is ending.
+            return False
+        lock = ExitStack()
+        held, _ = lock.enter_context(hold(folder, name, now=self._workspace.now()))
+        if one.started is None:
+            at = str(self.path(one.number)), host(), self._means.definition.commit
+            started = f.AttemptStarted(one.number, race.sprint_of(one.number), *at)
+            try:
+                races.record(self._workspace, race, started, actor=self._means.actor)
+            except ConflictError:
+                lock.close()
+                return False
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
+        if (pid := os.fork()) == 0:
+            self._become(one.number, held, before, os.getppid())
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        self._children[one.number] = Child(pid, lock, starts)
+        return True
+
+    def _become(self, number: int, held: int, mask: set[int], parent: int) -> NoReturn:
+        """Replace this new process with the run of an attempt, after preparing its tree."""
+        code = 1
+        try:
+            # A supervisor that is killed ends its runs, which keep their work.
+            for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                signal.signal(one, signal.SIG_DFL)
+            prctl(SET_PDEATHSIG, signal.SIGTERM)
+            os.setsid()
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            self._means.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+            output = os.open(f"{self.path(number)}.log", flags, 0o600)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            for stream in (1, 2):
+                os.dup2(output, stream)
+            if os.getppid() == parent:
+                self._prepare(number, held)
+                os.set_inheritable(held, True)
+                os.chdir(self.path(number) / self._means.inside)
+                words = self._words(number)
+                os.execve(words[0], words, self._environment(number))
+        except (SprintlogError, OSError) as error:
+            with suppress(OSError):
+                os.write(2, f"error: {error}\n".encode(errors="backslashreplace"))
+        finally:
+            os._exit(code)
+
+    def _prepare(self, number: int, held: int) -> None:
+        """Create an attempt's worktree unless it is complete; raise an error on failure."""
+        definition, path = self._means.definition, self.path(number)
+        ready = Path(f"{path}.ready")
+        if ready.exists():
+            if not (path / ".git").exists():
+                raise RefusedError("its worktree was deleted")
+            return
+        self._own.held = (held,)
+        self._own.add(path, definition.commit)
+        for omitted in self._own.submodules(path):
+            os.write(2, f"note: submodule {omitted} is omitted\n".encode(errors="replace"))
+        for one in definition.copies:
+            copy(one, self._workspace.location.root, path)
+        if definition.prepare is not None:
+            found = run_script(
+                definition.prepare,
+                folder=path,
+                environment=self._environment(number),
+                timeout_seconds=PREPARE_SECONDS,
+                held=[held],
+            )
+            os.write(2, found.output.encode(errors="replace"))
+            if found.exit_code:
+                raise RefusedError(f"--prepare exited with {found.exit_code}")
+        ready.touch(mode=0o600)
+
+    def _words(self, number: int) -> list[str]:
+        definition = self._means.definition
+        sprint = f"{self._id}-{number}"
+        command = definition.attempts[number - 1].command
+        own = ("run", "--sprint", sprint, *definition.options, "--", *command)
+        return [*self._means.program, *own]
+
+    def _environment(self, number: int) -> dict[str, str]:
+        more = {
+            "SPRINTLOG_DIR": str(self._workspace.location.folder),
+            "SPRINTLOG_RACE": self._id,
+            "SPRINTLOG_ATTEMPT": str(number),
+        }
+        given = {
+            n: x for n, x in self._means.environment.items() if n != "SPRINTLOG_SPRINT"
+        }
+        return {**given, **more}
+
+    # --- Ending -------------------------------------------------------------------------
+
+    def _reap(self, race: Race) -> None:
+        """Record the ends of attempts whose processes have ended."""
+        for number, child in [*self._children.items()]:
+            pid, status = os.waitpid(child.pid, os.WNOHANG)
+            if pid == 0:
+                continue
+            code = os.waitstatus_to_exitcode(status)
+            del self._children[number]
+            child.lock.close()
+            if code in WAITS_FOR_PERSON:
+                self.stops[number] = code
+            elif code < 0 and child.starts < STARTS_MAX:
+                self._start_one(self.race(), race.attempt(number), starts=child.starts + 1)
+            else:
+                self._record_end(number, code, None)
+
+    def _end_children(self) -> dict[int, int]:
+        """Ask all runs to end, and return their exit statuses by attempt."""
+        for child in self._children.values():
+            with suppress(ProcessLookupError):
+                os.kill(child.pid, signal.SIGTERM)
+        found, until = dict[int, int](), time.monotonic() + GRACE_SECONDS
+        for number, child in self._children.items():
+            while (ended := os.waitpid(child.pid, os.WNOHANG))[0] == 0:
+                if time.monotonic() > until:
+                    os.kill(child.pid, signal.SIGKILL)
+                time.sleep(POLL_SECONDS / 10)
+            found[number] = os.waitstatus_to_exitcode(ended[1])
+            child.lock.close()
+        self._children.clear()
+        return found
+
+    def _end_others(self, race: Race, why: str) -> None:
+        for number, code in self._end_children().items():
+            self._record_end(number, code, None if code == 0 else why)
+        for number, code in self.stops.items():
+            self._record_end(number, code, None)
+        self.stops.clear()
+
+    def _record_end(self, number: int, code: int, why: str | None) -> None:
+        """Record the end of an attempt, with the iteration that represents it."""
+        while (attempt := (race := self.race()).attempt(number)).ended is None:
+            sprint = self._workspace.sprint(race.sprint_of(number))
+            found = races.candidate_of(self._workspace, race, attempt).ranked
+            ended = f.AttemptEnded(
+                number,
+                code if code >= 0 else 128 - code,
+                why or self._reason(number, code),
+                is_verified=code == 0 and races.verified_iteration(sprint) is not None,
+                iteration=found.iteration,
+                files=found.files,
+                lines=found.lines,
+            )
+            with suppress(ConflictError):
+                races.record(self._workspace, race, ended, actor=self._means.actor)
+
+    def _reason(self, number: int, code: int) -> str:
+        """Return why a run ended, from its records or else from its output."""
+        sprint = self._workspace.sprint(f"{self._id}-{number}")
+        if code == 0:
+            decided = sprint.plan.last.decided
+            is_verified = decided is not None and races.verified_iteration(sprint)
+            return decided.reason if decided and is_verified else "done, but not verified"
+        if not self.path(number).exists() and Path(f"{self.path(number)}.ready").exists():
+            return "its worktree was deleted"
+        if code < 0:
+            return f"its process was ended by {signal.Signals(-code).name}"
+        ended = sprint.knowledge.loops.ended if sprint.exists else None
+        if ended is not None and ended.exit_code == code and ended.why:
+            return ended.why
+        return _last_error(Path(f"{self.path(number)}.log")) or f"exit status {code}"
+
+    def _decide(self, because: str, why: str) -> Race:
+        """Record the result of the race, unless another process has recorded it."""
+        while (race := self.race()).status == RUNNING:
+            found = [
+                races.candidate_of(self._workspace, race, one)
+                for one in race.attempts.values()
+            ]
+            decided = decision(race, because, rank(found))
+            if because == BUDGET:
+                decided = replace(decided, reason=f"{why}; {decided.reason}")
+            with suppress(ConflictError):
+                races.record(self._workspace, race, decided, actor=self._means.actor)
+        return race
+
+
+def _last_error(file: Path) -> str | None:
+    """Return the last error in the output of a run, or its last line."""
+    try:
+        with file.open("rb") as held:
+            held.seek(max(file.stat().st_size - ERROR_BYTES, 0))
+            lines = held.read().decode(errors="replace").splitlines()
+    except OSError:
+        return None
+    errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    return next(reversed(errors or [*filter(str.strip, lines)]), None)
+
+
+def program() -> list[str]:
+    """Return the words that start this program again."""
+    return [sys.executable, "-P", "-m", "sprintlog.cli"]
