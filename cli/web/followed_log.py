@@ -150,6 +150,8 @@ class ServedLog:
         def took(lines: list[EventLine], problem: str | None) -> None:
             is_news, self.tail.problem = problem != self.tail.problem, problem
             self.tail.take(lines)
+            if problem and is_news:
+                tell(f"{self.name}: {problem}" if self.name else problem)
             if lines or is_news:
                 hear(self.name, lines)
 
@@ -159,12 +161,12 @@ class ServedLog:
                 loop.call_soon_threadsafe(took, [*map(event_line, page)], problem)
             return True
 
-        def fail(error: SprintlogError) -> bool:
-            tell(f"{self.name}: {error.message}" if self.name else error.message)
-            return hand((), error.message)
-
-        after = self.tail.position
-        self._follower = LogFollower(self.opens, after=after, take=hand, fail=fail)
+        self._follower = LogFollower(
+            self.opens,
+            after=self.tail.position,
+            take=hand,
+            fail=lambda error: hand((), error.message),
+        )
         self._follower.start()
 
     async def part(self, query: str, name: str) -> Any:

@@ -52,7 +52,8 @@ def part(workspace: Workspace, query: str = "", name: str = "") -> Markup:
     if rows := [*_sprints(workspace, at)]:
         compare = tag("button", "compare two sprints")
         form = tag("form", compare, id=f"compare{at}", action=f"{at}compare")
-        listed = joined(table(HEAD, rows, label="sprints", class_="labelled sprints"), form)
+        label = f"sprints of {name}" if name else "sprints"
+        listed = joined(table(HEAD, rows, label=label, class_="labelled sprints"), form)
     place = (name and workspace.location.address) or workspace.location.root
     where = f"{place}, {counted(workspace.log.head().position, 'event')}"
     return joined(found, _of_log(name, where, inside=listed))

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -264,11 +265,17 @@ async def serving(server: Server) -> AsyncIterator[Guard]:
 
 
 @contextmanager
-def listening(folder: Path, *, writes: bool = False, port: int = 0) -> Iterator[int]:
+def listening(
+    folder: Path | Server, *, writes: bool = False, port: int = 0
+) -> Iterator[int]:
     """Give the port of a server of a folder's log, which is in a thread of this process."""
     taken = bound("127.0.0.1", port)
     port = taken.getsockname()[1]
-    server = make_server(lambda: Workspace.open(folder), [], writes=writes, port=port)
+    if isinstance(folder, Path):
+        opens = partial(Workspace.open, folder)
+        server = make_server(opens, [], writes=writes, port=port)
+    else:
+        server = folder
     serves, loop = made_to_serve(make_app(server)), asyncio.new_event_loop()
 
     def run() -> None:

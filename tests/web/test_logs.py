@@ -19,6 +19,7 @@ from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.projections import resident_log
 from sprintlog.projections.workspace import Workspace
 
+from ..page.browsers import NewContext, violations
 from ..postgres.conftest import newest as newest
 from ..postgres.server import Server as PostgresServer
 from .conftest import (
@@ -27,13 +28,16 @@ from .conftest import (
     Listener,
     Server,
     in_loop,
+    listening,
     make_log,
     make_server,
     serving,
     version_in,
     writing,
 )
+from .test_live import enter, shows
 from .test_pages import NAME, acting
+from .test_serve import serving as process
 
 
 def server_of_logs(*logs: object, writes: bool = False) -> Server:
@@ -176,6 +180,39 @@ def test_the_overview_hears_of_every_log(
             await again.leave()
 
     in_loop(test)
+
+
+def test_pages_of_several_logs_are_live(
+    two: tuple[Path, Path], new_context: NewContext
+) -> None:
+    """In a browser, the overview and a page of a log update, and link to each other."""
+    with listening(server_of_logs(*two, "/no/such")) as port:
+        page = new_context(viewport={"width": 1000, "height": 600}).new_page()
+        failed = enter(page, port, "/")
+        assert violations(page, "light", 1000) == []
+        note(two[1], "new")
+        page.wait_for_selector("#log-web >> text=web, 4 events")
+        assert "there is no log in /no/such" in page.inner_text("#log-such [role=alert]")
+        page.click("#log-web td a")
+        page.wait_for_selector("#live.good")
+        note(two[1], "newer")
+        shows(page, 5)
+        page.click("nav >> text=all sprints")
+        page.wait_for_selector("#log-web >> text=web, 5 events")
+    assert failed == []
+
+
+def test_several_logs_have_their_own_token(two: tuple[Path, Path]) -> None:
+    """The address of one log gives no access to others; the token survives a restart."""
+    given = [x for folder in two for x in ("--log", str(folder))]
+    tokens = []
+    for _ in range(2):
+        with process(two[0], *given, "--port", "0") as served:
+            tokens.append(served.token)
+    kept = two[0].with_name("state") / "sprintlog" / "serve" / "serve.token"
+    assert [f"{x}\n" for x in tokens] == [kept.read_text()] * 2
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert not (two[0] / ".sprintlog" / "serve.token").exists()
 
 
 def test_names_of_logs_are_stable_and_plain(tmp_path: Path) -> None:
