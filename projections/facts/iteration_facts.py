@@ -40,6 +40,7 @@ REBUILT_MAX = 4
 """The number of versions before a run at which its prompt is rebuilt."""
 _QUOTED = re.compile(r'"(?P<name>(?:[^"\\]|\\.)*)"$', re.ASCII)
 _START = "diff --git "
+_ONLY_PLAN = "only the plan; its files were not saved"
 
 
 Measured = judging.IterationMeasured | judging.MeasurementFailed | judging.BaselineCaptured
@@ -293,7 +294,8 @@ class IterationFacts:
         number, named = self.number, self.facts.named
         best = self.facts.rollback_target
         if best not in (None, number):
-            yield f"sprintlog rollback iter:{best}{named}", "the best iteration"
+            how = "plan and files" if self.facts.has_snapshot(best) else _ONLY_PLAN
+            yield f"sprintlog rollback iter:{best}{named}", f"the best iteration: {how}"
         if self.facts.has_snapshot(number):
             yield f"sprintlog rollback iter:{number}{named}", "plan and files"
             yield f"sprintlog rollback iter:{number} --files{named}", "only the files"
@@ -303,7 +305,7 @@ class IterationFacts:
                 line = f"sprintlog restore iter:{number} --branch iter-{number}{named}"
                 yield line, "a branch"
         else:
-            yield f"sprintlog rollback iter:{number} --plan{named}", "only the plan"
+            yield f"sprintlog rollback iter:{number} --plan{named}", _ONLY_PLAN
         yield f"sprintlog fork again-{number} --from iter:{number}{named}", "another sprint"
         yield f"sprintlog log --iteration {number}{named}", "all its events"
 

@@ -19,7 +19,13 @@ PATCH_CHARS_MAX, LINE_CHARS_MAX = 100_000, 240
 FILES_MAX, TESTS_MAX, STEPS_MAX, REASONS_MAX, DECISIONS_MAX = 100, 40, 80, 20, 20
 _NOT_SAVED, _NONE = "The files of this iteration were not saved.", "No file changed."
 _SHARE = "The score is the weighted mean of the measured parts: `sprintlog help look`"
-_BY = {"agent": "agent", "outside": "outside, before it began", "rollback": "by a rollback"}
+_BY = {
+    "outside": "outside, before it began",
+    "rollback": "by a rollback",
+    "agent-or-outside": "agent or outside",
+    "one-of": "one of several iterations",
+    "one-of-or-outside": "one of several iterations, or outside",
+}
 _HOW = {"added": "A", "removed": "D", "changed": "M", "mode": "mode"}
 
 
@@ -244,7 +250,7 @@ def _files(one: IterationFacts, lines_max: int) -> Markup:
         for x in found.commits
     ]
     more = tag("ul", *commits, class_="note") if commits else NOTHING
-    whole = tag("p", typed(line))
+    whole = tag("p", typed(line), tag("small", " the whole patch"))
     return _part(title, *shown, more, whole, note=", ".join(notes))
 
 
@@ -253,7 +259,7 @@ def _file(file: PatchedFile, lines_max: int, *, is_open: bool = False) -> Markup
     counts = [
         tag("ins", f"+{added}"), " ", tag("del", f"\N{MINUS SIGN}{removed}")
     ] if file.counts else []  # fmt: skip
-    by = _BY.get(file.by, file.by.replace("-", " "))
+    by = _BY.get(file.by, file.by)
     kind = f"chip {'steady' if file.by in ('outside', 'rollback') else 'plain'}"
     name = joined(tag("b", _HOW.get(file.how, file.how)), " ", text(file.path), " ")
     head = joined(name, *counts, " ", tag("span", by, class_=kind))
