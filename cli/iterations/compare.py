@@ -8,9 +8,11 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.exact import Number, plain, short
+from sprintlog.engine.races.state import rank
+from sprintlog.engine.service.driver.races import candidate, chosen_iteration, size_of
 from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.iterations.described import PROMPT, Description
 from sprintlog.projections.views.quality import comparison
@@ -24,7 +26,7 @@ from .snapshots import files_between
 
 SIDES_MAX = 20
 """The maximum number of iterations shown side by side; more are refused."""
-_NAMED = re.compile(r"(?:(?P<sprint>.+):)?(?P<number>[0-9]{1,10})", re.ASCII)
+_NAMED = re.compile(r"(?:(?P<sprint>.+):)?(?P<number>[0-9]{1,10}|best)", re.ASCII)
 _HERE = "iter"
 
 
@@ -33,7 +35,10 @@ _HERE = "iter"
 @typed.argument("others", metavar="B…", nargs=-1, required=True)
 @with_reading
 def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
-    """Compare iterations side by side: N, iter:N, or SPRINT:N; 0 is the baseline.
+    """Compare iterations side by side: N, iter:N, SPRINT:N or SPRINT:best.
+
+    Iteration 0 is the baseline. For iterations of several sprints, the best one is named,
+    with the reason: verified, score on what all have, tests, cost, or size of the change.
 
     The table shows metrics, scores, parameters and costs. For two iterations, the output
     also shows the differences, and the changed files if both iterations have a snapshot.
@@ -52,8 +57,19 @@ def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
         (here, one), (there, other) = sides[0], sides[-1]
         if len(sides) == 2 and here.sprint.id == there.sprint.id:
             files = files_between(workspace, here.sprint, one.number, other.number)
-        answer = comparison(sides, files)
-        lines = [*side_lines(sides), *files_lines(files)]
+        answer, lines = comparison(sides, files), [*side_lines(sides), *files_lines(files)]
+        if len({of.sprint.id for of, _ in sides}) > 1:
+            names = [f"{of.sprint.id}:{one.number}" for of, one in sides]
+            found = rank(
+                [
+                    candidate(of, one.number, n, size_of(workspace, of.sprint, one.number))
+                    for n, (of, one) in enumerate(sides)
+                ],
+                names.__getitem__,
+            )
+            best = names[found.ranked[0].attempt] if found.has_best else None
+            answer = replace(answer, best=best, reason=found.reason)
+            lines.append(f"best: {best or 'none'}: {found.reason}")
     print_answer(answer, lines, as_json=reading.as_json)
     if files and not reading.as_json:
         first, second = f"iter:{one.number}", f"iter:{other.number}"
@@ -66,13 +82,18 @@ def _side(
     """Return an iteration and its judgement; each sprint is read only once."""
     named = _NAMED.fullmatch(text)
     if named is None:
-        raise InvalidInputError(f"invalid iteration {text[:60]!r}: must be N or SPRINT:N")
+        raise InvalidInputError(
+            f"invalid iteration {text[:60]!r}: must be N, SPRINT:N or SPRINT:best"
+        )
     sprint_id = named["sprint"] if named["sprint"] != _HERE else None
     if sprint_id not in known:
         asked = replace(reading, sprint_id=sprint_id) if sprint_id else reading
         known[sprint_id] = judged_at(workspace, asked)
-    judged = known[sprint_id]
-    return judged, judged.one(int(named["number"]))
+    judged, text = known[sprint_id], named["number"]
+    number = chosen_iteration(judged) if text == "best" else int(text)
+    if number is None:
+        raise NotFoundError(f"sprint {judged.sprint.id} has no iteration to choose")
+    return judged, judged.one(number)
 
 
 COMMIT_CHARS = 12

@@ -263,8 +263,6 @@ def _entrants(
     if (file is None) == (not agent):
         raise click.UsageError("specify either a COMMAND after `--` or --attempts FILE")
     given = [Entrant(agent)] if file is None else [*_lines_of(file)]
-    if number is None and file is None:
-        raise click.UsageError("specify the number of attempts: `race N … -- COMMAND`")
     if not given:
         raise InvalidInputError(f"{file} contains no command", field="--attempts")
     return tuple(given[n % len(given)] for n in range(number or len(given)))

@@ -145,6 +145,11 @@ class Ranking(NamedTuple):
     ranked: tuple[Ranked, ...]
     reason: str
 
+    @property
+    def has_best(self) -> bool:
+        """Return whether any candidate can win."""
+        return bool(self.ranked) and self.ranked[0].why is None
+
 
 Name = Callable[[int], str]
 """Returns the name of a candidate in the reason, given its number."""
@@ -219,7 +224,7 @@ def _reason(best: Sequence[Ranked], rest: Sequence[Ranked], name: Name) -> str:
         if _key(first)[at] != _key(second)[at]:
             mine, its = _figure(first, field), _figure(second, field)
             return f"{word} {mine}, against {its} of {name(second.attempt)}"
-    return f"equal to {name(second.attempt)} in every figure, and the lower number"
+    return f"equal to {name(second.attempt)} in every figure, and listed first"
 
 
 def decision(race: Race, because: str, ranking: Ranking) -> f.RaceDecided:

@@ -151,6 +151,10 @@ class IterationComparison(Struct, frozen=True):
     """For two iterations: the changes from the first to the second."""
     files: list[FileChange] | UnsetType = UNSET
     """For two iterations of one sprint with snapshots: the files that differ."""
+    best: str | UnsetType | None = UNSET
+    """For iterations of several sprints: the best one; null if none qualifies."""
+    reason: str | UnsetType = UNSET
+    """The criterion that decided, with the figures of the best two."""
 
 
 def comparison(

@@ -154,7 +154,7 @@ FULL = scored(tests=100, lint=100)
             candidate(2, FULL, lines=3, files=3),
             candidate(1, FULL, lines=3, files=3),
             1,
-            "equal to attempt 2 in every figure, and the lower number",
+            "equal to attempt 2 in every figure, and listed first",
         ),
         (
             candidate(1, FULL, why="it changed its measure"),

@@ -101,6 +101,11 @@ class RaceSupervisor:
 
         With `only`, return once that attempt has ended. A signal ends all attempts.
         """
+        folder = self._means.folder
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise RefusedError(f"cannot create {folder}: {error.strerror}") from error
         try:
             while not self._is_over(race := self._step()):
                 self._show(race)
@@ -213,7 +218,6 @@ class RaceSupervisor:
             prctl(SET_PDEATHSIG, signal.SIGTERM)
             os.setsid()
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            self._means.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
             output = os.open(f"{self.path(number)}.log", flags, 0o600)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -143,14 +143,13 @@ def candidate_of(service: Service, race: Race, attempt: Attempt) -> Candidate:
         size = ended.files, ended.lines
     else:
         size = size_of(service, sprint, number)
-    return candidate(judged, number, attempt.number, size=size)
+    return candidate(judged, number, attempt.number, size)
 
 
 def candidate(
     judged: Judged,
     number: int | None,
     place: int,
-    *,
     size: tuple[int | None, int | None] = (None, None),
 ) -> Candidate:
     """Return an iteration of a sprint as a candidate for a comparison."""

@@ -80,6 +80,12 @@ def test_sprints_stand_side_by_side(loop: Path, done: Run, run: Run) -> None:
     assert printed.splitlines()[0].split() == ["auth:1", f"other:{number}", "delta"]
     assert rows(printed)["p95_ms"] in (["-", "20"], ["-", "50"])
     assert sprint_id["sprint"] == "auth"
+    pair = ("auth:best", f"other:{number}")
+    found = done("iteration compare", *pair, "--json").json
+    assert found["best"] == "auth:3"
+    assert found["reason"].endswith(f"other:{number} in every figure, and listed first")
+    last = done("iteration compare", *pair).out.splitlines()[-1]
+    assert last == f"best: {found['best']}: {found['reason']}"
     assert run("iteration compare", "nobody:1", "auth:1").code == 3
 
 

@@ -530,6 +530,8 @@ export interface IterationComparison {
   iterations: JudgedIteration[];
   deltas?: { [name: string]: number | string };
   files?: FileChange[];
+  best?: string | null;
+  reason?: string;
 }
 
 /** The result of a sprint, with all its iterations. */

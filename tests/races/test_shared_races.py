@@ -1,0 +1,42 @@
+"""A race of two users with one log on PostgreSQL."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from ..adapters.trees import git
+from ..postgres.server import server, why_not
+from .racing import COMMAND, Scene, race_words
+
+
+@pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
+def test_two_clones_run_a_race_together(tmp_path: Path) -> None:
+    """Each attempt runs once, in one of the clones, and both show the same decision."""
+    url = server().new_url()
+    scene = Scene(tmp_path, SPRINTLOG_LOG=url, AGENT_SECONDS="0.5", AGENT_3="good")
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "-q", str(scene.main), str(other))
+    words = race_words("--parallel", 1, "--name", "fix")
+    first = scene.start(*words, "--", *COMMAND)
+    until = time.monotonic() + 30
+    while scene.run("race", "show", "fix")[0] != 0:
+        assert time.monotonic() < until
+    second = scene.start("race", "join", "fix", "--parallel", 1, "--json", folder=other)
+    answers = [json.loads(one.communicate(timeout=120)[0]) for one in (first, second)]
+    assert [one.returncode for one in (first, second)] == [0, 0]
+    here, there = scene.shown("fix"), scene.shown("fix", folder=other)
+    assert here == there
+    for name in ("winner", "iteration", "reason", "ranking"):
+        assert answers[0][name] == answers[1][name] == here[name]
+    assert not [one for one in here["attempts"] if one["state"] == "running"]
+    _, out, _ = scene.run("log", "--json", "--all")
+    events = [e for e in map(json.loads, out.splitlines()) if e["stream"] == "race/fix"]
+    started = [e["data"] for e in events if e["type"] == "attempt-started"]
+    assert len({e["number"] for e in started}) == len(started) > 1
+    assert len({Path(e["path"]).parent for e in started}) == 2
+    assert [e["type"] for e in events].count("race-decided") == 1
+    # Nothing ran twice: a finished run of an agent is recorded once.
+    ran = [e["data"] for e in map(json.loads, out.splitlines()) if e["type"] == "agent-ran"]
+    assert sum(scene.calls().values()) <= len(ran) + len(started)
