@@ -3,10 +3,12 @@
 from .engine.masking import cut as cut, mask_all as mask_all
 from .projections.markdown import visible as visible
 from .projections.text.phrases import (
+    NOISE as NOISE,
     UNKNOWN as UNKNOWN,
     counted as counted,
     dollars as dollars,
     duration as duration,
+    group_rows as group_rows,
 )
 
 from .engine.sprint.state import times

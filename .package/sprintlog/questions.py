@@ -6,6 +6,7 @@ from .projections.questions import (
     next_action as next_action,
     number as number,
 )
+from .projections.sql.groups import grouped as grouped
 from .projections.sql.query import ask as ask_sql
 from .projections.sql.search import search_sprints as search_sprints
 from .projections.text.briefing import briefing as briefing
@@ -18,6 +19,7 @@ __all__ = [
     "ask_sql",
     "briefing",
     "event_line",
+    "grouped",
     "next_action",
     "number",
     "search_sprints",

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +14,7 @@ from sprintlog.engine.service.streams.evaluation import Judged, RunEnding, evalu
 from sprintlog.engine.sprint.state.sprint import Spent
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.engine.usage import COST, bounded
-from sprintlog.projections.text.phrases import dollars, duration
+from sprintlog.projections.text.phrases import NOISE, dollars, duration, group_rows
 from sprintlog.projections.text.summary_report import BARS, PLAIN, sparkline
 from sprintlog.projections.views.files import FileChange
 from sprintlog.projections.views.iteration_quality import equals_by_exit_code
@@ -26,9 +25,6 @@ from sprintlog.projections.workspace import Workspace
 from .. import output, typed
 from ..context import ReadOptions, open_logs, open_workspace, with_logs, with_reading
 from ..screen.terminal import GOOD
-
-if TYPE_CHECKING:
-    from sprintlog.projections.sql.groups import GroupedResults
 
 ERROR_CHARS_MAX = 120
 """The maximum length of an error in a table row."""
@@ -306,25 +302,6 @@ def files_lines(files: list[FileChange] | None) -> list[str]:
     return ["", *(lines or ["no file differs"])]
 
 
-def group_lines(found: "GroupedResults") -> list[str]:
-    """Return a table of groups, followed by the verdict."""
-    head = (*("sprints", "iterations", "verified", "best score", "runs"), "change", "95 %")
-    rows: list[tuple[str, ...]] = [(found.by, *head, "cost")]
-    for one in found.groups:
-        best = "-" if one.best_score is None else f"{one.best_score:.2f}"
-        change = "-" if one.change is None else f"{one.change:+.3f}"
-        noise = "-" if one.interval is None else "{:+.3f} to {:+.3f}".format(*one.interval)
-        cost = "-" if one.cost_usd is None else dollars(one.cost_usd)
-        cost = f">={cost}" if one.is_cost_at_least else cost
-        counts = map(str, (one.sprints, one.iterations, one.verified))
-        rows.append((one.shown, *counts, best, str(one.runs), change, noise, cost))
-    told = (
-        "change: mean change of the score in a run; runs of one sprint are not independent"
-    )
-    lines = output.table(rows, right={*range(1, 9)}, whole={0, 6, 7})
-    return [*lines, "", *map(output.visible, found.verdict), told]
-
-
 @typed.command("list")
 @typed.number_option("--last", least=1, help="Show only the newest N.")
 @typed.option(
@@ -359,7 +336,9 @@ def command(
 
         with open_logs(logs) as opened:
             answer = grouped(opened, by, sprint=reading.sprint_id)
-        output.print_answer(answer, group_lines(answer), as_json=reading.as_json)
+        lines = output.table(group_rows(answer), right={*range(1, 9)}, whole={0, 6, 7})
+        lines += ["", *answer.verdict, NOISE]
+        output.print_answer(answer, lines, as_json=reading.as_json)
         return
     with open_workspace() as workspace:
         judged = judged_at(workspace, reading)

@@ -31,6 +31,7 @@ from .followed_log import (
     OpenWorkspace,
     ServedLog,
     Tail,
+    results_of,
 )
 from .guard import Access, Guard, form_token, is_form_of, is_same, policy
 
@@ -157,6 +158,12 @@ class Server:
         """Return the page that compares two sprints."""
         given, log = _parameters(request, "id", "with"), self._log(request)
         return HTMLResponse(await log.ask(lambda w: log.pages.comparison(w, given)))
+
+    async def results(self, request: Request) -> Response:
+        """Return the page that compares agents, models, prompts or a parameter, `by`."""
+        by, one = _parameters(request, "by").get("by", "model"), self._one(request)
+        logs = [one] if one else [*self.logs.values()]
+        return HTMLResponse(await asyncio.to_thread(results_of, logs, by))
 
     async def api(self, request: Request) -> Response:
         """Return a command's `--json` answer."""
@@ -297,6 +304,7 @@ def routes_of(server: Server) -> list[Route]:
         Route("/sprint", server.sprint),
         Route("/iteration", server.iteration),
         Route("/compare", server.compare),
+        Route("/results", server.results),
         Route("/events", server.events),
         Route("/metrics", server.metrics),
         Route("/healthz", server.health),

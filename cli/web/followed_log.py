@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ import msgspec
 from sprintlog.errors import SprintlogError
 from sprintlog.events import RecordedEvent
 from sprintlog.pages import LivePages
-from sprintlog.questions import event_line
+from sprintlog.questions import event_line, grouped
 from sprintlog.servers import LogFollower, ResidentLog
 from sprintlog.workspaces import Workspace
 
@@ -188,3 +188,15 @@ class ServedLog:
 def lines_after(workspace: Workspace, after: int, limit: int) -> list[EventLine]:
     """Return at most `limit` events after a position, each as a line."""
     return [*map(event_line, islice(workspace.log.read(after=after), limit))]
+
+
+def results_of(logs: Sequence[ServedLog], by: str) -> str:
+    """Return the page of the results in all logs that can be read, which this opens."""
+    opened, left_out = dict[str, Workspace](), list[str]()
+    with ExitStack() as stack:
+        for log in logs:
+            try:
+                opened[log.name] = stack.enter_context(log.opens())
+            except PROBLEMS as error:
+                left_out.append(f"without {log.name or 'the log'}: {error}")
+        return LivePages.results(grouped(opened, by), left_out)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.errors import NotFoundError
 from sprintlog.facts import IterationDetails, SprintFacts, SprintPast
-from sprintlog.formatting import UNKNOWN, counted
+from sprintlog.formatting import NOISE, UNKNOWN, counted, group_rows
 from sprintlog.questions import answer, search_sprints
 from sprintlog.usage import lower_bounds, tokens_of
 from sprintlog.workspaces import Workspace
@@ -40,7 +40,8 @@ _PARTS = {"prompt": "plan", "answer": "events"}
 def overview(parts: Sequence[Markup], query: str, position: int) -> str:
     """Return the page of all sprints, given the part of each log."""
     nav = bar(tag("strong", "all sprints"), is_live=True)
-    main = tag("main", head("All sprints"), _search_form(query), *parts)
+    results = tag("p", link("results by agent, model or prompt", "results"))
+    main = tag("main", head("All sprints"), _search_form(query), *parts, results)
     return document("All sprints", nav, main, position=position)
 
 
@@ -57,6 +58,22 @@ def part(workspace: Workspace, query: str = "", name: str = "") -> Markup:
     place = (name and workspace.location.address) or workspace.location.root
     where = f"{place}, {counted(workspace.log.head().position, 'event')}"
     return joined(found, _of_log(name, where, inside=listed))
+
+
+def results(found: Any, left_out: Sequence[str]) -> str:
+    """Return the page of `list --by`, which names the logs that could not be read."""
+    names, *rows = group_rows(found)
+    made = [
+        row([tag("th", text(x), scope="row"), *(tag("td", y, class_="num") for y in more)])
+        for x, *more in rows
+    ]
+    told = [tag("p", text(x), class_="error") for x in left_out]
+    told += [tag("p", text(x)) for x in found.verdict]
+    listed = table(names, made, label=f"results by {found.by}", class_="facts")
+    ways = (link(f"by {x}", "results", by=x) for x in ("agent", "model", "prompt"))
+    title = f"Results by {found.by}"
+    main = tag("main", head(title, NOISE), *told, listed)
+    return document(title, bar(link("all sprints", "/"), *ways), main)
 
 
 def unreadable(name: str, error: Exception) -> Markup:
@@ -239,7 +256,7 @@ class LivePages:
     """Return the digests of the style and script of a sprint's page."""
     style = staticmethod(page.style_sheet)
     overview, part = staticmethod(overview), staticmethod(part)
-    unreadable = staticmethod(unreadable)
+    unreadable, results = staticmethod(unreadable), staticmethod(results)
     comparison = staticmethod(comparison)
     refused = staticmethod(live_markup.refused)
     entered = staticmethod(entered)

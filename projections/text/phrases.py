@@ -79,3 +79,24 @@ def counted(number: int, noun: str) -> str:
 def dollars(amount: float) -> str:
     """Return an amount in US dollars; amounts below one cent have four decimal places."""
     return f"${amount:,.2f}" if amount >= 0.005 or not amount else f"${amount:.4f}"
+
+
+NOISE = "change: mean change of the score in a run; runs of one sprint are not independent"
+"""Explains the columns of `group_rows`."""
+
+
+def group_rows(found: Any) -> list[tuple[str, ...]]:
+    """Return the results of groups as the rows of a table; the first row is its head."""
+    head = (*("sprints", "iterations", "verified", "best score", "runs"), "change", "95 %")
+    rows: list[tuple[str, ...]] = [(found.by, *head, "cost")]
+    for one in found.groups:
+        best = UNKNOWN if one.best_score is None else f"{one.best_score:.2f}"
+        change = UNKNOWN if one.change is None else f"{one.change:+.3f}"
+        noise = UNKNOWN
+        if one.interval is not None:
+            noise = "{:+.3f} to {:+.3f}".format(*one.interval)
+        cost = UNKNOWN if one.cost_usd is None else dollars(one.cost_usd)
+        cost = f">={cost}" if one.is_cost_at_least else cost
+        counts = map(str, (one.sprints, one.iterations, one.verified))
+        rows.append((one.shown, *counts, best, str(one.runs), change, noise, cost))
+    return rows

@@ -13,7 +13,9 @@ from starlette.testclient import TestClient
 from sprintlog.cli.context import open_workspace
 from sprintlog.cli.places import log_names
 from sprintlog.cli.web import followed_log
+from sprintlog.commands import EndRun, StartIteration, Verdict
 from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.phases.lifecycle import AddNote, StartSprint
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.projections import resident_log
@@ -258,3 +260,19 @@ def test_a_log_on_a_server_is_one_of_several(
         assert client.get(f"/log/{name}/sprint?id=auth").status_code == 200
         assert page.count("/sprint?id=auth") == 2
         assert "2 events" in page
+
+
+def test_results_of_several_logs_are_compared(two: tuple[Path, Path]) -> None:
+    """The page of `list --by` names groups and verdict as text, and logs left out."""
+    model = "<script>alert(1)</script>"
+    with Workspace.open(two[0]) as workspace:
+        ran = AgentRan("", "completed", 0, iteration=1, models=(model,))
+        for command in (StartIteration(), EndRun(ran, Verdict("completed"))):
+            workspace.handle(command, sprint_id="auth")
+    with visiting(*two, "/no/such") as client:
+        page = client.get("/results?by=model").text
+        assert "without such: there is no log in /no/such" in page
+        assert "too few to compare: &lt;script&gt;alert(1)" in page
+        assert (acting(page).found, acting(page).scripts) == ([], 0)
+        assert client.get("/log/api/results?by=agent").status_code == 200
+        assert client.get("/results?by=x'y").status_code == 400

@@ -43,7 +43,7 @@ NAME = "<script>alert(1)\"'><img src=x onerror=alert(1)>&quot;"
 HOSTILE = f"{NAME}\u202e\x1b[2J"
 
 
-LOCAL = r"(/(?!/)|#|\?|\.$|(log/[\w.-]+/)?(sprint|compare|act)\b|data:,$)"
+LOCAL = r"(/(?!/)|#|\?|\.$|(log/[\w.-]+/)?(sprint|compare|act|results)\b|data:,$)"
 """Matches addresses on the same server."""
 
 
