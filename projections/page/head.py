@@ -256,7 +256,7 @@ def _advised(facts: SprintFacts, target: int) -> Iterator[str]:
         yield f"resolve what it needs: {facts.need}"
     goes = "restores the plan and the files"
     if not facts.has_snapshot(target):
-        goes = f"restores only the plan: the files of iteration {target} were not saved"
+        goes = f"restores only the plan (the files of iteration {target} were not saved)"
     yield f"`sprintlog rollback iter:{target}{facts.named}` takes the advice: {goes}"
     hint = facts.hint_after_rollback(target)
     yield from _steps(facts, [x for x in _NEXT.split(hint) if x])

@@ -84,8 +84,8 @@ def test_the_advised_way_raises_a_budget_that_is_spent(workspace: Workspace) -> 
     first = told(workspace).strip().splitlines()[:2]
     assert (first[0], first[1][:17]) == ("loop stopped", "plan in progress,")
     assert steps == [
-        "sprintlog rollback iter:1 takes the advice: restores only the plan: "
-        "the files of iteration 1 were not saved",
+        "sprintlog rollback iter:1 takes the advice: restores only the plan "
+        "(the files of iteration 1 were not saved)",
         "run sprintlog iteration rules set --budget-cost 2 to allow $1.00 more",
         "use sprintlog run --budget-cost 4 -- sh agent.sh to restart the loop",
     ]
