@@ -30,6 +30,7 @@ from tests.benchmarks.machine import events
 from tests.benchmarks.measure import Figure, Goal, Skip
 from tests.benchmarks.rows import (
     rows_compile,
+    rows_daily,
     rows_files,
     rows_fold,
     rows_journal,
@@ -136,6 +137,16 @@ ROWS: dict[str, Row] = {
     "a wrapped command, until it prints": Row(rows_process.wrapped, Goal(1.3, True)),
     "action as a process, 100 phases": Row(rows_process.small, Goal(1.3, True), CORE),
     "action as a process, large": Row(rows_process.large, Goal(2, True), CORE),
+    **{
+        f"`{' '.join(words)}`, 300 iterations": Row(
+            partial(rows_daily.asked, words=words), Goal(limit, True)
+        )
+        for words, limit in rows_daily.ASKED.items()
+    },
+    "`wrap -- true`, 300 iterations": Row(rows_daily.wrapped, Goal(1.8, True)),
+    "`wrap --snapshot --measure`, 5,000 files": Row(
+        partial(rows_daily.wrapped, options=rows_daily.MEASURED), Goal(2.5, True)
+    ),
     "event through a coprocess": Row(rows_process.coprocess, Goal(130), CORE),
     "question through `rpc`": Row(rows_programs.question, Goal(50)),
     "32 writers through one process": Row(rows_programs.writers, Goal(5)),

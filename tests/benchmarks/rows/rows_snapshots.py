@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from sprintlog.engine.adapters.snapshots.capture import Limits, take
@@ -21,11 +22,11 @@ def after_few_changes(bench: Bench) -> Figure:
     root = bench.new_folder("tree")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     store = Store(bench.new_folder("store") / "snapshots", environment)
-    if _git(root, environment, "init", "-q"):
+    if git(root, environment, "init", "-q"):
         raise Skip("there is no git")
     files = _fill(root, bench.sizes.tree)
-    _git(root, environment, "add", "-A")
-    _git(
+    git(root, environment, "add", "-A")
+    git(
         root, environment, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"
     )
     rounds = iter(range(1_000_000))
@@ -44,7 +45,7 @@ def after_few_changes(bench: Bench) -> Figure:
     snapshot()
     sides = side_by_side(
         snapshot,
-        lambda: _git(root, environment, "status", "--porcelain"),
+        lambda: git(root, environment, "status", "--porcelain"),
         rounds=bench.sizes.rounds,
         by=PROCESSES,
         before=change,
@@ -83,7 +84,7 @@ def _restored(bench: Bench, count: int) -> Figure:
         name = f"{count}-{len(fresh)}"
         ours, theirs = bench.new_folder(f"ours-{name}"), bench.new_folder(f"theirs-{name}")
         fresh.append((ours, theirs))
-        assert _git(theirs, environment, "init", "-q") == 0
+        assert git(theirs, environment, "init", "-q") == 0
         for arguments in (["init"], ["sprint", "create", "s", "--goal", "g"]):
             ran(*arguments)
         ran("sprint", "start")
@@ -93,14 +94,14 @@ def _restored(bench: Bench, count: int) -> Figure:
                     path.write_text(f"# {number}\n" * 60)
             ran("iteration", "start")
             ran("iteration", "end", "--snapshot")
-            _git(theirs, environment, "add", "-A")
+            git(theirs, environment, "add", "-A")
             names = ["-c", "user.name=a", "-c", "user.email=a@b"]
-            _git(theirs, environment, *names, "commit", "-qm", "a")
-            _git(theirs, environment, "tag", f"v{number}")
+            git(theirs, environment, *names, "commit", "-qm", "a")
+            git(theirs, environment, "tag", f"v{number}")
         os.sync()
 
     def checkout() -> None:
-        assert _git(fresh[-1][1], environment, "checkout", "-q", "v1", "--", ".") == 0
+        assert git(fresh[-1][1], environment, "checkout", "-q", "v1", "--", ".") == 0
         subprocess.run(["sync", "-f", str(fresh[-1][1])], check=True)
 
     sides = side_by_side(
@@ -124,7 +125,8 @@ def _fill(root: Path, count: int) -> list[Path]:
     return files
 
 
-def _git(root: Path, environment: dict[str, str], *arguments: str) -> int:
+def git(root: Path, environment: Mapping[str, str], *arguments: str) -> int:
+    """Return the exit status of git; 1 without git."""
     try:
         done = subprocess.run(
             ["git", *arguments], cwd=root, env=environment, capture_output=True, check=False
