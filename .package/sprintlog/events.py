@@ -151,7 +151,9 @@ from .engine.sprint.events.snapshots import (
 )
 from .engine.sprint.events.sprint import (
     ActivitySeen as ActivitySeen,
+    NoteAcknowledged as NoteAcknowledged,
     NoteAdded as NoteAdded,
+    NoteDelivered as NoteDelivered,
     Place as Place,
     Source as Source,
     SprintBlocked as SprintBlocked,

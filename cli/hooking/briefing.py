@@ -1,4 +1,4 @@
-"""The briefing that a hook prints for the agent at the start of a session."""
+"""The briefing and the notes that hooks print for the agent."""
 
 import json
 import os
@@ -8,7 +8,10 @@ from typing import Any
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service.agent_sessions.hook import Hooked
+from sprintlog.engine.service.port import Envelope
+from sprintlog.engine.service.prompts import passing_notes
 from sprintlog.engine.sessions.events import SessionEvent, SessionStarted
+from sprintlog.engine.sessions.work import WITHIN
 from sprintlog.projections.text.briefing import LINES_MAX, briefing
 
 from .. import settings
@@ -16,6 +19,8 @@ from .beat import opened
 
 _KEYS = dict.fromkeys(("codex", "gemini", "copilot"), "additionalContext")
 _KEYS["cursor"] = "additional_context"
+_PROMPTED = {"claude": "", "codex": "UserPromptSubmit", "gemini": "BeforeAgent"}
+"""The agents that add a hook's output to a prompt, with the name of the hook."""
 
 
 def print_briefing(hooked: Hooked) -> None:
@@ -35,9 +40,32 @@ def print_briefing(hooked: Hooked) -> None:
     with suppress(SprintlogError), opened() as workspace:
         sprint = workspace.sprint(workspace.choose(os.environ.get("SPRINTLOG_SPRINT")))
         text = "\n".join(briefing(workspace, sprint, lines=lines))
+    _print(f"{in_form(agent, event, text)}" if text else "")
+
+
+def print_notes(hooked: Hooked) -> None:
+    """Print the notes for the agent that are due, and record that they were passed on.
+
+    Within `run`, its own prompts contain them.
+    """
+    event, agent = hooked.event, hooked.heard.stream.removeprefix("session/")
+    agent = agent.partition("-")[0]
+    if event is None or agent not in _PROMPTED or os.environ.get(WITHIN) == "run":
+        return
+    envelope: Envelope = {"actor": event.actor, "causation_id": event.id, "is_loop": True}
+    envelope["correlation_id"] = event.correlation_id
+    with suppress(SprintlogError), opened() as workspace:
+        name = workspace.choose(os.environ.get("SPRINTLOG_SPRINT"))
+        with passing_notes(workspace, name, hooked.heard.stream, **envelope) as text:
+            if text and agent != "claude":
+                said = {"hookEventName": _PROMPTED[agent], "additionalContext": text}
+                text = json.dumps({"hookSpecificOutput": said})
+            _print(text)
+
+
+def _print(text: str) -> None:
     if text:
-        said = f"{in_form(agent, event, text)}\n".encode(errors="backslashreplace")
-        sys.stdout.buffer.write(said)
+        sys.stdout.buffer.write(f"{text}\n".encode(errors="backslashreplace"))
         sys.stdout.buffer.flush()
 
 

@@ -1,8 +1,9 @@
 """The `sprintlog hook AGENT` command: record a hook's input without affecting the agent.
 
 It always exits with status 0 and prints nothing except the briefing at the start of a
-session, because an agent reads the output of hooks, and stops if a hook fails. Except for
-the briefing and heartbeats, it imports neither click nor modules about sprints.
+session and the notes for the agent, because an agent reads the output of hooks, and stops
+if a hook fails. Except for these and heartbeats, it imports neither click nor modules about
+sprints.
 """
 
 import gc
@@ -26,6 +27,8 @@ _SILENT_SECONDS = 2.0
 """The time to wait for more input; Codex stops hooks after 3 seconds."""
 BRIEFED = ("session-started", "context-compacted")
 """The types of the events at which the agent receives a briefing."""
+PROMPTED = "prompt-given"
+"""The type of the event at which the agent receives notes."""
 _PROJECTS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR")
 """The variables in which agents store the folder in which the user started them."""
 
@@ -67,7 +70,11 @@ def _hook(agent: str) -> None:
         return
     place, folder, is_known = found
     # Imported here and below, after `import_libraries` has deferred unused modules.
-    from sprintlog.engine.service.agent_sessions.hook import is_due, take_hook
+    from sprintlog.engine.service.agent_sessions.hook import (
+        is_due,
+        may_have_notes,
+        take_hook,
+    )
     from sprintlog.engine.service.place.trust import safe_list
 
     hooked = take_hook(
@@ -81,10 +88,11 @@ def _hook(agent: str) -> None:
     )
     if hooked is None:
         return
-    if hooked.heard.event is not None and hooked.heard.event.type in BRIEFED:
-        from .briefing import print_briefing
+    kind = hooked.heard.event.type if hooked.heard.event is not None else ""
+    if kind in BRIEFED or (kind == PROMPTED and may_have_notes(hooked.location)):
+        from .briefing import print_briefing, print_notes
 
-        print_briefing(hooked)
+        (print_briefing if kind in BRIEFED else print_notes)(hooked)
     if hooked.event is None:
         return
     if hooked.settles:

@@ -35,6 +35,8 @@ PATTERNS = (
     "deployment-pattern",
 )
 """Kinds of learnings that are always codebase patterns."""
+NOTE = "note"
+"""The kind of a note to the working agent."""
 PRIORITIES = ("critical", "high", "medium", "low")
 REQUEST_TYPES = ("bug", "improvement", "refactor", "test", "docs", "security")
 
@@ -80,7 +82,7 @@ class Learn(Arguments, frozen=True, kw_only=True):
     """The arguments of `learn`."""
 
     text: Text
-    kind: Annotated[str, _of((*LEARNING_TYPES, *PATTERNS))]
+    kind: Annotated[str, _of((*LEARNING_TYPES, *PATTERNS, NOTE))]
     files: Annotated[list[Name], Meta(max_length=FILES_MAX)] = []
     key: Name | None = None
 

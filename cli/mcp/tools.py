@@ -81,7 +81,10 @@ TOOLS = {
             "Keep what later runs should know about this codebase.",
             arguments.Learn,
             reports.learn,
-            {"files": "where it applies"},
+            {
+                "kind": "note: sent to the working agent, with its next prompt",
+                "files": "where it applies",
+            },
             writes=True,
         ),
         Tool(

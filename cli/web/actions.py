@@ -164,6 +164,12 @@ ACTIONS = {
             _resume,
         ),
         PageAction(
+            "note",
+            "Send a note to the agent",
+            (Field("text", "Note", True), Field("now", "End its run first", is_flag=True)),
+            lambda x, _: commands.AddNote(x["text"], None, True, "now" in x),
+        ),
+        PageAction(
             "rollback",
             "Go back",
             (

@@ -1,14 +1,23 @@
 """The `sprintlog next` command: the next action, for loops in any language."""
 
-from sprintlog.engine.service.prompts import with_prompt
+import os
+import sys
+from contextlib import AbstractContextManager, nullcontext
+
+from msgspec.structs import replace
+
+from sprintlog.engine.service.prompts import passing_notes, with_prompt
 from sprintlog.engine.sprint.agent.actions import ACTIONS, GATE, STOP, WORK, Action
+from sprintlog.engine.sprint.state.notes import NEXT
 from sprintlog.projections.views.runs import what_is_next
 from sprintlog.projections.views.work import next_answer
 
 from .. import named_sprint, output, stops, typed
-from ..context import ReadOptions, open_workspace, with_reading
+from ..context import ReadOptions, default_actor, open_workspace, with_reading
 from ..prompt_option import prompt_file_in, with_prompt_file
+from ..record import check_actor
 from ..screen import times
+from ..settings import off_by
 
 BEGUN = "the work has started: pass the prompt to an agent, then record the outcome"
 """The instruction for a phase that is already in progress."""
@@ -23,7 +32,8 @@ def command(only_prompt: bool, prompt_file: str | None, reading: ReadOptions) ->
 
     The first word is one of start, work, iterate, hooks, gate, end, retry, wait, resume,
     complete, stop and done; docs/reference/next.md describes the action for each.
-    The prompt is the one that `run` passes to the agent. Nothing is recorded.
+    The prompt is the one that `run` passes to the agent. Nothing is recorded, except that
+    --prompt and --json deliver the notes of `note --to-agent` in it.
 
     Example: sprintlog next --json | jq -r .do
     """
@@ -32,12 +42,21 @@ def command(only_prompt: bool, prompt_file: str | None, reading: ReadOptions) ->
         action = named_sprint.told(what_is_next(workspace, sprint, at=reading.at))
         file, is_now = prompt_file_in(workspace, prompt_file), reading.at is None
         action = with_prompt(workspace, sprint, action, file=file, now=is_now)
-    if reading.as_json:
-        output.print_json(next_answer(sprint.id, action))
-    elif only_prompt:
-        output.print_text(*(action.prompt or "").split("\n"))
-    else:
-        output.print_text(*_lines(action, _shown(action, prompt_file)))
+        passing: AbstractContextManager[str] = nullcontext("")
+        is_passed_on = is_now and action.prompt and (reading.as_json or only_prompt)
+        if is_passed_on and off_by() is None:
+            actor = check_actor(os.environ.get("SPRINTLOG_ACTOR") or default_actor())
+            passing = passing_notes(workspace, sprint.id, NEXT, actor=actor)
+        with passing as part:
+            if part:
+                action = replace(action, prompt=f"{part}\n\n{action.prompt}")
+            if reading.as_json:
+                output.print_json(next_answer(sprint.id, action))
+            elif only_prompt:
+                output.print_text(*(action.prompt or "").split("\n"))
+            else:
+                output.print_text(*_lines(action, _shown(action, prompt_file)))
+            sys.stdout.flush()
 
 
 def _shown(action: Action, prompt_file: str | None) -> str | None:

@@ -17,6 +17,7 @@ from sprintlog.engine.sprint.iterations.loop_changes import reflection_is_due
 from sprintlog.engine.sprint.phases.gate import attempts_of, gate_of
 from sprintlog.engine.sprint.phases.gate_checks import run_of
 from sprintlog.engine.sprint.state import completion, document_fields, transitions, words
+from sprintlog.engine.sprint.state.notes import DELIVERED
 from sprintlog.engine.sprint.state.queue import counts
 from sprintlog.engine.sprint.state.sprint import Sprint, open_iteration
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
@@ -216,6 +217,13 @@ def _needs(sprint: Sprint) -> Iterator[str]:
     if queued := counts(sprint.queue):
         said = ", ".join(f"{number} {_QUEUED.get(x, x)}" for x, number in queued.items())
         yield f"queue: {said}  (`sprintlog queue list`)"
+    notes = sprint.knowledge.notes
+    for identity, note in notes.items():
+        if not note.is_certain:
+            said = f"{identity} {note.state}: {note.text}"
+            yield output.visible(output.fitting(f"note to the agent: {said}"))
+    if unread := [i for i, note in notes.items() if note.state == DELIVERED]:
+        yield f"delivered, but not acknowledged: {output.counted(len(unread), 'note')}"
 
 
 def _measures(workspace: Workspace, sprint: Sprint, at: str | None) -> Iterator[str]:

@@ -6,6 +6,7 @@ again.
 """
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Self
 
@@ -20,6 +21,7 @@ from ..sprint import events as f
 from ..sprint.state import queue, transitions, words
 from ..sprint.state.sprint import Sprint
 from . import port, state_file_owner
+from .place.location import NOTES
 from .place.trees import shown_tree
 from .streams.catalogue import State, sprint_of
 
@@ -291,6 +293,23 @@ def limit_agents(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     return limited(action.state, events, observed=action.envelope.get("observed", False))
 
 
+def mark_notes(action: Handling[Sprint], events: list[Event]) -> list[Event]:
+    """Mark an agent's notes to the working agent; refuse those that would end its run."""
+    to_agent = [x for x in events if isinstance(x, f.NoteAdded) and x.to_agent]
+    if not to_agent:
+        return events
+    with suppress(OSError):
+        (action.service.location.folder / NOTES).touch(mode=0o600)
+    # Imported here: most notes are for the readers of the log.
+    from .agents import is_agents
+
+    if not is_agents(action.service, action.envelope):
+        return events
+    if any(note.now for note in to_agent):
+        raise errors.RefusedError("an agent cannot end a run: this requires a person")
+    return [replace(x, by_agent=True) if x in to_agent else x for x in events]
+
+
 def open_journal(action: "Handling[Journal]", events: list[Event]) -> list[Event]:
     """Open the journal in this work tree before its first event."""
     # Imported here and below: recording to a sprint does not require it.
@@ -337,6 +356,7 @@ ON_SPRINTS: Middlewares[Sprint] = Middlewares(
     after=(
         (frozenset({f.GateStarted}), check_worktree),
         (JUDGING, limit_agents),
+        (frozenset({f.NoteAdded}), mark_notes),
         (None, return_requests),
         (None, check_moment),
         (frozenset({f.SprintStarted}), take_over),

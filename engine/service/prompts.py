@@ -1,12 +1,27 @@
 """An agent's prompt, built from the sprint, the journal and the loop's prompt file."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Unpack
+
 from msgspec.structs import replace
 
 from ..adapters.folders import read_text
+from ..log.event import Event
 from ..sprint.agent.actions import GATE, Action
-from ..sprint.agent.prompt import LEARNINGS_CHARS_MAX, PHASE_ANSWER, Telling, handed
+from ..sprint.agent.prompt import (
+    LEARNINGS_CHARS_MAX,
+    PHASE_ANSWER,
+    Telling,
+    handed,
+    notes_part,
+)
+from ..sprint.events import NoteDelivered
 from ..sprint.plan.templates import PromptTemplate, read_template
+from ..sprint.state import notes
 from ..sprint.state.sprint import Sprint
+from .port import Envelope
+from .streams.catalogue import CODEC
 from .workspace import JOURNAL, ServiceWorkspace
 
 
@@ -34,6 +49,35 @@ def with_prompt(
     template = None if file is None else template_in(workspace, file)
     learnings = _learnings(workspace) if now else ()
     return handed(sprint, action, Telling(learnings, template, answer))
+
+
+@contextmanager
+def passing_notes(
+    workspace: ServiceWorkspace, sprint_id: str, to: str, **envelope: Unpack[Envelope]
+) -> Iterator[str]:
+    """Record the delivery of the notes that are due, and yield their part of the prompt.
+
+    `to` is the recipient. Unless it is a run, the delivery is confirmed after the block,
+    and unknown deliveries are repeated only if no run is in progress.
+    """
+    is_run = to.startswith(notes.RUN)
+
+    def decide(sprint: Sprint, at: str) -> list[Event]:
+        is_free = is_run or sprint.knowledge.loops.open is None
+        return notes.deliver(sprint.knowledge.notes, to, may_repeat=is_free)
+
+    def passed(sprint: Sprint, at: str) -> list[Event]:
+        return notes.confirm(sprint.knowledge.notes, to)
+
+    known = workspace.sprint(sprint_id).knowledge.notes
+    if all(note.is_certain for note in known.values()):
+        yield ""
+        return
+    done = workspace.handle_with(sprint_id, decide, **envelope)
+    sent = [x for x in map(CODEC.decode, done.events) if isinstance(x, NoteDelivered)]
+    yield notes_part(done.sprint.knowledge.notes, sent)
+    if sent and not is_run:
+        workspace.handle_with(sprint_id, passed, **envelope)
 
 
 def template_in(workspace: ServiceWorkspace, file: str) -> PromptTemplate:

@@ -26,7 +26,7 @@ from .state.sprint import Change, Evolve, Learn, Learns, Plan, Sprint, evolve_no
 from .state.tree import Node, Tree
 
 TOPICS = {
-    f.sprint.__name__: ("phases.changes", "plan.document_changes"),
+    f.sprint.__name__: ("phases.changes", "plan.document_changes", "state.notes"),
     f.phases.__name__: ("phases.changes", "plan.injection"),
     f.gates.__name__: ("phases.gate_checks",),
     f.loop.__name__: ("iterations.loop_changes",),

@@ -100,6 +100,7 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
         (
             *(files.LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
             *(kept_reports.LOCK, REDACTION_LOCK, LOCK, location.BEAT, location.ADDRESS),
+            location.NOTES,
             *(
                 COPIES_LOCK,
                 "run-*.lock",

@@ -90,6 +90,8 @@ def _story(facts: SprintFacts, standing: list[tuple[str, str]]) -> Iterator[Mark
         details = [": ", text(need.details)] if need.details else []
         who = f"needs a person{where}"
         yield _told(who, text(need.reason), *details, kind="told need")
+    for note in facts.status.notes or ():
+        yield _told("note to the agent", text(f"{note.id} {note.state}: {note.text}"))
     yield from ways(facts, facts.advised_target, hints)
     for nth, why in facts.tampered[-1:]:
         view = iteration_link(nth, f"iteration {nth}")

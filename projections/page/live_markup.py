@@ -27,7 +27,7 @@ def forms(facts: SprintFacts, actions: Actions, form_token: str) -> Markup:
         names.append("sprint pause")
     if sprint.plan.status in _STOPPED:
         names.append("sprint resume")
-    names.append("rollback")
+    names += ["note", "rollback"] if sprint.plan.status != "completed" else ["rollback"]
     asked = [_form(sprint.id, actions[name], form_token) for name in names]
     asked += [
         _request(sprint.id, entry, actions, form_token)

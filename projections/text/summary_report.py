@@ -13,6 +13,7 @@ from sprintlog.engine.judging.loop_rules import ROLLBACK, UNCERTAIN
 from sprintlog.engine.judging.score import score_text, unknown_parts
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.evaluation import Failure, Judged, RunEnding
+from sprintlog.engine.sprint.agent.prompt import one_line
 from sprintlog.engine.sprint.state.sprint import Spent, Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.engine.usage import COST, bounded
@@ -104,6 +105,9 @@ def _state(sprint: Sprint, told: SummaryTexts) -> list[str]:
         lines.append(f"- **Outcome**: {code(told.outcome)}")
     if told.time:
         lines.append(f"- **Time**: {told.time}")
+    for identity, note in sprint.knowledge.notes.items():
+        said = one_line(f"{identity} {note.state}: {note.text}")
+        lines.append(f"- **Note to the agent**: {code(said)}")
     tree = sprint.plan.tree
     done = [
         f"{nodes[COMPLETED]} of {total} {name}"

@@ -82,6 +82,15 @@ class Need(Struct, frozen=True):
     error: Any = None
 
 
+class NoteStatus(Struct, frozen=True):
+    """A note for the working agent."""
+
+    id: str
+    state: str
+    """`undelivered`, `unknown`, `delivered` or `acknowledged`."""
+    text: str
+
+
 class StepStatus(Struct, frozen=True):
     """A step towards the goal."""
 
@@ -148,6 +157,8 @@ class Status(Struct, frozen=True, kw_only=True):
     """The paths that the newest snapshot omits; absent if it is complete."""
     work_tree: str | UnsetType = UNSET
     """The location of the sprint's work tree; present only if the log has several."""
+    notes: list[NoteStatus] | UnsetType = UNSET
+    """The notes for the agent; absent if there are none."""
 
 
 def status(
@@ -155,7 +166,7 @@ def status(
 ) -> Status:
     """Return a sprint's status, now or as of a point; `action` is the next action."""
     document = sprint.document
-    pointed = sprint.plan.pointed()
+    pointed, notes = sprint.plan.pointed(), sprint.knowledge.notes.items()
     now, moment = from_milliseconds(workspace.clock()), moment_of(workspace, sprint, at)
     return Status(
         sprint=sprint.id,
@@ -176,6 +187,7 @@ def status(
         budgets=runs.told(runs.all_standings(workspace, sprint, at=at)) or UNSET,
         left_out=left_out(workspace, sprint),
         work_tree=work_tree(workspace, sprint),
+        notes=[NoteStatus(i, one.state, one.text) for i, one in notes] or UNSET,
         **_goal(sprint),
     )
 

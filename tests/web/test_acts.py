@@ -33,6 +33,7 @@ from .conftest import (
 WHY = {"reasoning": "people cannot log in"}
 SAME: dict[str, tuple[dict[str, str], list[str]]] = {
     "sprint pause": ({"reason": "lunch"}, ["sprint", "pause", "--reason", "lunch"]),
+    "note": ({"text": "use v2", "now": "yes"}, ["note", "use v2", "--to-agent", "--now"]),
     "rollback": (
         {"to": "version:1", "reason": "went bad"},
         ["rollback", "version:1", "--plan", "--reason", "went bad"],

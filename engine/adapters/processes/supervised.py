@@ -255,7 +255,7 @@ def _listen(
     stop: int | None,
 ) -> bytes:
     """Read the program's output as it arrives, until its supervisor has answered."""
-    answer, ticked, pause, is_told = b"", time.monotonic(), TICK_SECONDS, False
+    answer, ticked, pause, is_told = b"", time.monotonic(), 0.0, False
     with selectors.DefaultSelector() as selector:
         for reading, feed in feeds.items():
             selector.register(reading, selectors.EVENT_READ, feed)

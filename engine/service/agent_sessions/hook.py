@@ -25,7 +25,7 @@ from ...log.envelope import RecordedEvent
 from ...log.stores import descriptors, open_log, wall_clock
 from ...sessions import events, work
 from ..place import location as locations
-from ..place.location import BEAT, Location, spool_folders
+from ..place.location import BEAT, NOTES, Location, spool_folders
 from ..place.trust import check_trusted
 from . import at_work, drafts, spool
 from .spool import keep_odd
@@ -201,6 +201,14 @@ def _record(
     finally:
         log.close()
     return appended.events[0] if appended and not appended.duplicate else None
+
+
+def may_have_notes(location: Location) -> bool:
+    """Return whether notes to agents may be undelivered, without reading the log.
+
+    On a server, another machine may have added one.
+    """
+    return location.is_served or os.path.lexists(location.folder / NOTES)
 
 
 def is_due(folder: Path) -> bool:

@@ -6,6 +6,8 @@ whether the agent is working, idle, or hung after printing its result.
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from os import urandom
 from pathlib import PurePath
@@ -20,6 +22,7 @@ from ...adapters.hooks.transcript_calls import StreamCalls
 from ...adapters.processes.programs import AgentRun, environment_of, run_agent
 from ...adapters.processes.signals import Signals
 from ...adapters.zones import moment_at
+from ...errors import SprintlogError
 from ...judging.loop_rules import MeasureRules
 from ...masking import cut
 from ...sessions.work import CORRELATION, WITHIN, work_in
@@ -30,18 +33,20 @@ from ...sprint.events import AgentRan, Budgets, Price
 from ...sprint.iterations.budgets import priced
 from ...sprint.iterations.outcomes import OUTCOMES
 from ...sprint.phases import lifecycle
+from ...sprint.state.notes import RUN, UNDELIVERED
 from ...sprint.state.sprint import Sprint
-from ...sprint.state.words import COMPLETED, is_agent
+from ...sprint.state.words import COMPLETED, USER_STOPPED, is_agent
 from ..agent_sessions.ran import AgentRunEnded, figures, outcome
 from ..handle import catch_up
 from ..learnings import keep_learnings
 from ..place.anchor import follow
 from ..port import Decide, Envelope, Outcome, Refreshed, Skippable
+from ..prompts import passing_notes
 from ..session_totals import alone
 from ..work_tree.start_files import ListedFiles
 from ..workspace import ServiceWorkspace
 from .notices import Notices
-from .pulse import Pulse
+from .pulse import LOOK_SECONDS, Pulse
 from .spooled_runs import SpooledRun
 
 COMMAND_CHARS_MAX = 512
@@ -117,6 +122,8 @@ class Reply(NamedTuple):
     """The fallback's command, if it was used."""
     changed_files: bool | None = None
     """Whether files changed during the run; None if unknown."""
+    interrupted_by: str | None = None
+    """The id of the urgent note that ended the run."""
 
 
 class Driver(msgspec.Struct, eq=False):
@@ -140,6 +147,10 @@ class Driver(msgspec.Struct, eq=False):
     """The agent's last run, until its sessions are compared."""
     beaten: float = msgspec.field(default_factory=time.monotonic)
     """The time of the last heartbeat, by the monotonic clock."""
+    looked: float = 0.0
+    """The time of the last search for an urgent note, by the monotonic clock."""
+    interrupted_by: str | None = None
+    """The id of the urgent note that ended the agent's last run, if any."""
 
     def __post_init__(self) -> None:
         self.correlation = work_in(self.means.environment) or urandom(16).hex()
@@ -166,6 +177,29 @@ class Driver(msgspec.Struct, eq=False):
             WITHIN: "run",
         }
 
+    def with_notes(self, action: Action) -> Action:
+        """Return the action with the notes for the agent in its prompt.
+
+        Their delivery is recorded first.
+        """
+        run, name = self.sprint().knowledge.loops.open, self.sprint_id
+        to = f"{RUN}{run.run if run else ''}"
+        with passing_notes(self.workspace, name, to, **self.envelope()) as part:
+            prompt = f"{part}\n\n{action.prompt}" if part else action.prompt
+        return replace(action, prompt=prompt)
+
+    def _watch(self, pulse: Pulse, supervisor: int, has_printed: bool) -> float:
+        """Do as `Pulse.watch`, but also end the program for a new urgent note."""
+        if time.monotonic() - self.looked >= LOOK_SECONDS:
+            self.looked = time.monotonic()
+            # A log that is briefly unavailable must not end the agent.
+            with suppress(SprintlogError):
+                notes = self.sprint().knowledge.notes.items()
+                due = (i for i, x in notes if x.now and x.state == UNDELIVERED)
+                self.interrupted_by = next(due, None)
+        left = pulse.watch(supervisor, has_printed)
+        return 0 if self.interrupted_by else min(left, LOOK_SECONDS)
+
     def ask(
         self,
         prompt: str,
@@ -182,14 +216,11 @@ class Driver(msgspec.Struct, eq=False):
         other = means.fallback if is_fallback else None
         command = ("/bin/sh", "-c", other) if other else means.command
         program = other.split()[0] if other else command[0]
-        pulse = Pulse(
-            is_agent=is_agent(program),
-            idle=means.idle_seconds,
-            tell=self.tell,
-            also=calls.take,
-        )
+        is_known, tell = is_agent(program), self.tell
+        idle, also = means.idle_seconds, calls.take
+        pulse = Pulse(is_agent=is_known, idle=idle, tell=tell, also=also)
         hearing = OutputReader(told=told, also=pulse.take)
-        self.is_asking = True
+        self.is_asking, self.interrupted_by = True, None
         follow(self.workspace)
         with self.signals.interruptible():
             run = run_agent(
@@ -201,12 +232,13 @@ class Driver(msgspec.Struct, eq=False):
                 held=[self.lock],
                 listen=hearing.feed,
                 tick=self._beat,
-                watch=pulse.watch,
+                watch=partial(self._watch, pulse),
             )
         self.is_asking, self.unrecorded = False, self._spooled(run, command)
         follow(self.workspace)
         # A complete result counts, regardless of how its program was ended.
         errors, is_hung = run.errors.text(), run.timed_out and pulse.is_hung
+        note = self.interrupted_by if run.timed_out and not is_hung else None
         code = 0 if is_hung else run.exit_code
         answer, activity = with_errors(hearing.heard(), errors, exit_code=code)
         verdict = judge(
@@ -218,7 +250,9 @@ class Driver(msgspec.Struct, eq=False):
             read=read,
             moment=moment_at(self.workspace.now()),
         )
-        if run.timed_out and pulse.silent is not None:
+        if note is not None:
+            verdict = replace(verdict, status=USER_STOPPED, error=f"interrupted by {note}")
+        elif run.timed_out and pulse.silent is not None:
             why = f"ended after {pulse.silent:.0f} s without output"
             verdict = replace(verdict, error=why)
         self.tell(f"       {_said(run, verdict, is_hung=is_hung)}")
@@ -234,7 +268,7 @@ class Driver(msgspec.Struct, eq=False):
         used = took if other else priced(took, means.price)
         is_priced, verdict = used != took, replace(verdict, usage=used)
         digest, model = sha256(prompt.encode()).hexdigest(), own.get("SPRINTLOG_MODEL")
-        more = digest, model, is_priced, is_hung, other, files.changed()
+        more = digest, model, is_priced, is_hung, other, files.changed(), note
         return Reply(run, verdict, activity, *more)
 
     def _spooled(self, run: AgentRun, command: Sequence[str]) -> SpooledRun:
@@ -329,7 +363,7 @@ def ran_as(
         phase,
         verdict.status,
         exit_code=run.exit_code,
-        timed_out=run.timed_out and not reply.is_hung,
+        timed_out=run.timed_out and not (reply.is_hung or reply.interrupted_by),
         duration_ms=run.duration_ms,
         is_repair=is_repair,
         output=run.output.text(),
@@ -345,6 +379,7 @@ def ran_as(
         is_hung=reply.is_hung,
         is_fallback=reply.fallback is not None,
         changed_files=reply.changed_files,
+        interrupted_by=reply.interrupted_by,
         command=reply.fallback and cut(reply.fallback, COMMAND_CHARS_MAX),
         **figures(reply.activity),
     )

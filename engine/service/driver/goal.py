@@ -154,10 +154,11 @@ class GoalWork:
 
     def iterate(self, action: Action) -> None:
         """Run the agent for one iteration of the goal."""
-        assert action.prompt is not None
         # Catch up on steps that a killed loop missed; at first, that is the baseline.
         self._driver.handle(begun_with(runs.StartTurn(), self._follow_up.files_at_start()))
         self._driver.refresh()
+        action = self._driver.with_notes(action)
+        assert action.prompt is not None
         plan = self._driver.sprint().plan
         number = plan.turns.number
         told = prompt.said_in(plan, action.prompt)

@@ -203,7 +203,7 @@ class Runner:
             self._driver.tell(f"repair {action.phase} (before attempt {action.attempt})")
             ran, verdict = self._agent(action, is_repair=True)
             fails = verdict.status in NO_SUCCESS and verdict.category in policy.retry_on
-            again = fails and tried < policy.attempts_max
+            again = fails and tried < policy.attempts_max and ran.interrupted_by is None
             ended = self._driver.record(runs.EndRepair(ran, verdict, again))
             self._driver.compare_sessions()
             if any(event.type == RetryScheduled.type for event in ended.events):
@@ -218,6 +218,7 @@ class Runner:
         self, action: actions.Action, *, is_repair: bool
     ) -> tuple[AgentRan, Verdict]:
         """Run the agent with a prompt; return the event for the run, and the verdict."""
+        action = self._driver.with_notes(action)
         assert action.phase is not None
         assert action.prompt is not None
         own = {

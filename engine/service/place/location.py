@@ -60,6 +60,8 @@ INSTALLED = "installed"
 """The folder for the positions of additions to agents' files if HOME is read-only."""
 BEAT = "hook-beat"
 """The file whose modification time is that of the last heartbeat recorded by a hook."""
+NOTES = "notes"
+"""The file that exists if the log has notes to agents, which hooks may have to deliver."""
 HIDDEN = ".sprintlog"
 INSIDE_GIT = "sprintlog"
 

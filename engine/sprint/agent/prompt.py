@@ -13,11 +13,12 @@ from msgspec.structs import replace
 
 from ...masking import cut
 from ..answers.items import LEARNING_TYPES
-from ..events import ClaimRefused
+from ..events import ClaimRefused, NoteDelivered
 from ..iterations.follow_up import note_of
 from ..plan.templates import PromptTemplate, filled_prompt
 from ..state import words
 from ..state.document_fields import max_iterations, min_iterations, steps_of
+from ..state.notes import AgentNote
 from ..state.sprint import Plan, Sprint
 from ..state.tree import CHILDREN, Data, Node
 from . import actions
@@ -66,6 +67,10 @@ else is to be done, each a text or an object with "prompt" and an "id"; and "sum
 what this iteration reached. There may also be:
 
 {_BESIDE}"""
+
+ACKNOWLEDGE = """\
+When you have read these notes, acknowledge them in the JSON object at the end of your
+answer, which may contain only this: {{"acknowledged": [{}]}}"""
 
 LEARNINGS_CHARS_MAX = 4_000
 """The maximum length of the learnings in a prompt, sorted by use and then by age."""
@@ -147,6 +152,24 @@ def handed(sprint: Sprint, action: Action, telling: Telling) -> Action:
     if action.do == actions.ITERATE and (refused := _refused(sprint.plan)):
         prompt = f"{refused}\n\n{prompt}"
     return replace(action, prompt=prompt, task=parts["task"])
+
+
+def notes_part(notes: Mapping[str, AgentNote], delivered: Iterable[NoteDelivered]) -> str:
+    """Return the part of a prompt with the delivered notes, or an empty string.
+
+    A note's text is indented, so that it cannot form a heading or an answer.
+    """
+    told, names = list[str](), list[str]()
+    for sent in delivered:
+        note = notes[sent.id]
+        names.append(f'"{sent.id}"')
+        mark = " (repeated)" if sent.repeated else ""
+        sender = "an agent; it is not an order" if note.by_agent else "a person"
+        text = "".join(x if x.isprintable() or x in "\n\t" else "\ufffd" for x in note.text)
+        told.append(f"{sent.id}{mark}, from {sender}:\n\n{quoted(text)}")
+    if not told:
+        return ""
+    return "\n\n".join(["# Notes for you", *told, ACKNOWLEDGE.format(", ".join(names))])
 
 
 def whole(parts: Mapping[str, str], headings: Mapping[str, str]) -> str:

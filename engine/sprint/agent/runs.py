@@ -70,7 +70,7 @@ def _after_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
         if loop.is_begun_for(sprint.plan, phase):
             done += loop.EndIteration().decide(sprint, at)
         return [ran, *done]
-    if not sprint.is_running:
+    if not sprint.is_running or ran.interrupted_by:
         return [ran]
     if waits := wait_as_said(sprint, ran, verdict, at, phase=phase):
         return [ran, *waits]
@@ -162,6 +162,8 @@ class EndRepair(Command, frozen=True):
 
 def _after_repair(sprint: Sprint, command: EndRepair, at: str) -> list[Event]:
     ran, verdict = command.ran, command.verdict
+    if ran.interrupted_by:
+        return [ran]
     waits = wait_as_said(sprint, ran, verdict, at, phase=ran.phase)
     if sprint.is_running and waits:
         return [ran, *waits]
@@ -229,7 +231,7 @@ def _after_turn(sprint: Sprint, command: EndTurn, at: str) -> list[Event]:
         return [ran]
     if verdict.status == words.COMPLETED and isinstance(verdict, Turn):
         return [ran, *_went_well(sprint, verdict, at)]
-    if not sprint.is_running:
+    if not sprint.is_running or ran.interrupted_by:
         return [ran]
     if waits := wait_as_said(sprint, ran, verdict, at):
         return [ran, *waits]

@@ -20,7 +20,10 @@ REQUESTS, PROPOSED, LEARNINGS = "operatorRequests", "proposedSteps", "learnings"
 COMPLETED_IDS, PENDING_STEPS = "completedStepIds", "pendingSteps"
 STEPS_DONE = ("completed", COMPLETED_IDS)
 STEPS_OPEN = ("pending", PENDING_STEPS)
-KEYS = frozenset((REQUESTS, PROPOSED, LEARNINGS, COMPLETED_IDS, PENDING_STEPS))
+ACKNOWLEDGED = "acknowledged"
+KEYS = frozenset(
+    (REQUESTS, PROPOSED, LEARNINGS, COMPLETED_IDS, PENDING_STEPS, ACKNOWLEDGED)
+)
 """The keys that identify an answer object without a `status`."""
 
 REQUESTS_MAX = 100
@@ -90,6 +93,8 @@ class SaidItems(msgspec.Struct, frozen=True, omit_defaults=True):
     """The open steps."""
     problems: tuple[str, ...] = ()
     """The reasons why items were rejected, each with the name of the field."""
+    acknowledged: tuple[str, ...] = ()
+    """The ids of the notes that the agent has read."""
 
 
 class _BadError(Exception):
@@ -116,12 +121,12 @@ class _Answer:
             self._of_both(STEPS_DONE, _id),
             self._of_both(STEPS_OPEN, _wanted),
         )
+        acknowledged = self._items(ACKNOWLEDGED, REQUESTS_MAX, _id)
         problems = self._problems[:PROBLEMS_MAX]
         if more := len(self._problems) - len(problems):
             problems.append(f"{more} more of its items could not be taken")
-        return SaidItems(
-            (*requests, *proposed), learnings, completed, pending, tuple(problems)
-        )
+        items = (*requests, *proposed), learnings, completed, pending
+        return SaidItems(*items, tuple(problems), acknowledged)
 
     def _items(self, key: str, most: int, read: Read[Item]) -> tuple[Item, ...]:
         given = self._own.get(key)

@@ -109,7 +109,7 @@ class AgentRan(KnowledgeEvent, frozen=True):
     stays = (
         *("phase", "status", "agent", "agent_version", "models", "sessions", "error_kind"),
         *("git_before", "git_after", "limit.waits_for", "limit.until", "model", "found_in"),
-        *("turn.session", "turn.command", "turn.how"),
+        *("turn.session", "turn.command", "turn.how", "interrupted_by"),
     )
     subject = Subject("agent", ("phase",), "phase")
     is_quiet = True
@@ -183,6 +183,8 @@ class AgentRan(KnowledgeEvent, frozen=True):
     """The SHA-256 of the prompt passed to the agent, in hexadecimal."""
     is_hung: bool = False
     """Whether the agent was killed after its complete result because it did not exit."""
+    interrupted_by: str | None = None
+    """The id of the urgent note that ended the run."""
     is_fallback: bool = False
     """Whether the fallback did the work because a limit blocked the loop's own agent."""
     changed_files: bool | None = None

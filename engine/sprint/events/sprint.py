@@ -1,6 +1,6 @@
 """The events of a sprint: its creation, start, pauses, resumption and end."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -160,13 +160,52 @@ class ActivitySeen(AboutSprint, frozen=True):
 
 
 class NoteAdded(event.KnowledgeEvent, frozen=True):
-    """A note was added for the readers of the log."""
+    """A note was added for the readers of the log, or for the working agent."""
 
-    stays = ("phase",)
-    subject = event.Subject("note", ("phase",), "phase")
+    stays = ("phase", "to_agent")
+    subject = event.Subject("note", ("to_agent", "phase"), "phase")
     is_quiet = True
     text: str
     phase: str | None = None
+    to_agent: str | None = None
+    """The note's id if it is for the working agent."""
+    by_agent: bool = False
+    """Whether an agent sent the note, not a person."""
+    now: bool = False
+    """Whether the note ends the agent's current run."""
+
+
+class AboutNote(event.KnowledgeEvent, frozen=True):
+    """An event about a note for the working agent."""
+
+    stays: ClassVar[tuple[str, ...]] = ("id",)
+    subject = event.Subject("note", ("id",))
+    is_quiet = True
+    id: str
+    """The note's id."""
+
+
+class NoteDelivered(AboutNote, frozen=True):
+    """A note was delivered to the working agent; recorded before it is passed on.
+
+    The delivery is unknown until the agent's run with output, or a second event, confirms
+    it.
+    """
+
+    stays = ("id", "to")
+    only_caused = "`run`, an agent's hook or `next` records it before it passes a note on"
+    to: str
+    """The recipient: `run/ID`, the stream of a session, or `next`."""
+    repeated: bool = False
+    """Whether the note was sent before, but its delivery is unknown."""
+    confirmed: bool = False
+    """Whether this confirms that the note was passed on."""
+
+
+class NoteAcknowledged(AboutNote, frozen=True):
+    """The agent acknowledged a note."""
+
+    only_caused = "an agent's answer acknowledges a note"
 
 
 SPRINT_EVENTS = event.events_of(__name__)

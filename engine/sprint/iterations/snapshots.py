@@ -385,6 +385,8 @@ def _record_forked(knowledge: Knowledge, event: f.ForkCreated, version: int) -> 
     knowledge.restoring, knowledge.restored = [], []
     # The same applies to the run that was in progress there.
     knowledge.loops.started = knowledge.loops.ended = None
+    # Its pending notes are for the agent that works there.
+    knowledge.notes = {i: x for i, x in knowledge.notes.items() if x.is_certain}
 
 
 LEARN: Takers = {

@@ -1,11 +1,11 @@
 """The commands that act on a sprint: start, pause, stop, resume, complete, reopen, note."""
 
 from ...command import Command, Events
-from ...errors import NotFoundError, RefusedError
+from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...log.event import Event
 from .. import events as f
 from ..events import NoteAdded
-from ..state import transitions, words
+from ..state import notes, transitions, words
 from ..state.completion import has_ended, listed, undecided_at_end, urgent
 from ..state.document_fields import mapping_of
 from ..state.sprint import Plan, Sprint, open_iteration
@@ -272,10 +272,16 @@ def _command(sprint: Sprint, command: str, event: Event) -> list[Event]:
 
 
 class AddNote(Command, frozen=True):
-    """Add a note for the readers of the log, about a phase or the entire sprint."""
+    """Add a note for the readers of the log, about a phase or the entire sprint.
+
+    With `to_agent`, it is delivered to the working agent; with `now`, it ends the agent's
+    run.
+    """
 
     text: str
     phase: str | None = None
+    to_agent: bool = False
+    now: bool = False
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -286,7 +292,17 @@ class AddNote(Command, frozen=True):
             raise NotFoundError(
                 f"there is no phase {self.phase} in sprint {sprint.id}", phase=self.phase
             )
-        return [NoteAdded(self.text, self.phase)]
+        if len(self.text) > notes.CHARS_MAX and self.to_agent:
+            said = f"has {len(self.text)} characters, more than {notes.CHARS_MAX}"
+            raise InvalidInputError(said, field="text")
+        if self.now and not self.to_agent:
+            raise InvalidInputError("requires a note to the agent", field="now")
+        identity = f"note-{sprint.version + 1}" if self.to_agent else None
+        return [NoteAdded(self.text, self.phase, identity, now=self.now)]
+
+
+def _as_added(event: NoteAdded) -> AddNote:
+    return AddNote(event.text, event.phase, event.to_agent is not None, event.now)
 
 
 CAUSED: Events = {
@@ -299,5 +315,5 @@ CAUSED: Events = {
     f.SprintCompleted: CompleteSprint,
     f.SprintReopened: ReopenSprint,
     f.ActivitySeen: RecordHeartbeat,
-    NoteAdded: AddNote,
+    NoteAdded: _as_added,
 }

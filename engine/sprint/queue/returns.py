@@ -13,6 +13,7 @@ from ..answers.items import REQUESTS_MAX, SaidItems, SaidRequest, proposal
 from ..events import AgentRan, NoteAdded
 from ..fold import fold_ahead
 from ..state.completion import finished_phases, has_ended
+from ..state.notes import acknowledge
 from ..state.queue import Data, deferrals, takes_part
 from ..state.sprint import Sprint, pack, unpack
 from ..state.words import DEFERRALS, DEFERRED
@@ -110,6 +111,7 @@ def events_from_items(
         for one in said.learnings
     ]
     events: list[Event] = [NoteAdded(text, phase) for text in texts]
+    events += acknowledge(sprint.knowledge.notes, said.acknowledged)
     requests = said.requests
     if steps and (said.completed or said.pending):
         if sprint.plan.is_ralph:

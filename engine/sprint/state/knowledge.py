@@ -10,6 +10,7 @@ from ...judging.tracker import Tracker
 from ...usage import TOKENS as TOKENS
 from ...usage import Usage, lower_bounds, open_figures, tokens_of
 from .. import events as f
+from .notes import AgentNote
 from .words import COMPLETED, NO_SUCCESS
 
 COST = "cost"
@@ -98,8 +99,8 @@ class Spent(msgspec.Struct, array_like=True):
 
 
 _COUNTED = (
-    *("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens"),
-    "turns",
+    *("input_tokens", "output_tokens", "cache_read_tokens"),
+    *("cache_creation_tokens", "turns"),
 )
 
 
@@ -245,6 +246,8 @@ class Knowledge(msgspec.Struct):
     """The iterations that started in a work tree other than the first, with its id."""
     first_tree: str | None = None
     """The work tree in which the first iteration started."""
+    notes: dict[str, AgentNote] = {}
+    """The notes for the working agent."""
 
     @property
     def own_tree(self) -> OwnTree:
@@ -282,13 +285,15 @@ def record_spent(knowledge: Knowledge, event: f.AgentRan, version: int) -> None:
     """Add the usage of a run to the total."""
     knowledge.spent.add_run(event)
     loops = knowledge.loops
+    for note in knowledge.notes.values():
+        note.settle(event, loops.open)
     if event.found_in is not None or event.turn is not None:
         # These do not show how the last runs of the loop ended.
         return
     _count_unchanged(knowledge.tracker, event)
     if event.status in NO_SUCCESS:
-        # A run that waits for a limit has neither failed nor succeeded.
-        if event.limit is None and not event.is_rest:
+        # A run that waits for a limit or ends for a note has neither failed nor succeeded.
+        if not (event.limit or event.interrupted_by or event.is_rest):
             loops.failures += 1
             loops.failures_in_run += 1
         return
@@ -360,9 +365,7 @@ def record_ended(knowledge: Knowledge, event: f.RunEnded, version: int) -> None:
 # the end, after the steps back to earlier starts: versions, or 0 after a start in full.
 _START = Struct("<qQ")
 _STEP = Struct("<H")
-_STEP_MAX = 2**16 - 1
-_IN_FULL = 0
-_NUMBER_MAX = 2**63 - 1
+_STEP_MAX, _IN_FULL, _NUMBER_MAX = 2**16 - 1, 0, 2**63 - 1
 
 
 def add_start(starts: bytearray, number: int, version: int) -> None:

@@ -314,7 +314,7 @@ class _Saved(msgspec.Struct, array_like=True):
     """The number of phases in each status; empty unless there are many plain phases."""
 
 
-STATE_FORMAT = 123540259593
+STATE_FORMAT = 24845942944089
 """The format of saved states; states in other formats are ignored.
 
 This is the value of `format_due`: computing it takes longer than reading a state.

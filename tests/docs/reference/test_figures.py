@@ -14,7 +14,7 @@ COMMANDS_MAX = 142
 """Three were added for races, which are started, joined and shown. One was added for
 accepting changed tests; eight for a page, servers, trust and programs;
 four for extensions; one that sets up a work tree in one step."""
-OWN_OPTIONS_MAX = 455
+OWN_OPTIONS_MAX = 457
 """To add more than these, merge some, or give the reason here.
 
 Automatic work of a loop is specified for `run`, and in `rules set` for custom loops.
@@ -34,6 +34,7 @@ names another sprint, and its `--force` is that of `rollback`.
 `run --goal` and
 `--max-iterations` define a missing sprint. Races have eight: what differs between
 attempts, their number and place, and the preparation of worktrees.
+`note` sends notes to an agent, with two options.
 """
 SAME_MAX = 12
 """An option that means the same in more commands belongs on the page of a topic."""

@@ -780,6 +780,13 @@ export interface Next {
   sprint: string;
 }
 
+/** A note for the working agent. */
+export interface NoteStatus {
+  id: string;
+  state: string;
+  text: string;
+}
+
 /** An observation made while working on an entry. */
 export interface Observation {
   extra?: { [name: string]: unknown };
@@ -1341,6 +1348,7 @@ export interface Status {
   budgets?: BudgetStanding[];
   left_out?: PathsLeftOut;
   work_tree?: string;
+  notes?: NoteStatus[];
 }
 
 /** An event and its changes, as JSON Patch and field by field. */

@@ -26,6 +26,8 @@ export interface AddNote {
   type: "add-note";
   text: string;
   phase?: string | null;
+  to_agent?: boolean;
+  now?: boolean;
 }
 
 /** Add a step; its id defaults to the next unused `step-N`. */
@@ -81,6 +83,7 @@ export interface AgentRan {
   last_at?: string | null;
   prompt_sha256?: string | null;
   is_hung?: boolean;
+  interrupted_by?: string | null;
   is_fallback?: boolean;
   changed_files?: boolean | null;
   turn?: TurnFacts | null;
@@ -1021,6 +1024,7 @@ export interface SaidItems {
   completed?: string[];
   pending?: OpenStep[];
   problems?: string[];
+  acknowledged?: string[];
 }
 
 /** A learning that an agent reports for later runs. */

@@ -41,6 +41,7 @@ export interface AgentRan {
   last_at?: string | null;
   prompt_sha256?: string | null;
   is_hung?: boolean;
+  interrupted_by?: string | null;
   is_fallback?: boolean;
   changed_files?: boolean | null;
   turn?: TurnFacts | null;
@@ -659,10 +660,26 @@ export interface ModelCall {
   model?: string | null;
 }
 
-/** A note was added for the readers of the log. */
+/** The agent acknowledged a note. */
+export interface NoteAcknowledged {
+  id: string;
+}
+
+/** A note was added for the readers of the log, or for the working agent. */
 export interface NoteAdded {
   text: string;
   phase?: string | null;
+  to_agent?: string | null;
+  by_agent?: boolean;
+  now?: boolean;
+}
+
+/** A note was delivered to the working agent; recorded before it is passed on. */
+export interface NoteDelivered {
+  id: string;
+  to: string;
+  repeated?: boolean;
+  confirmed?: boolean;
 }
 
 /** An observation made while working on an entry. */
@@ -1236,6 +1253,8 @@ export interface EventData {
   "sprint-reopened": SprintReopened;
   "activity-seen": ActivitySeen;
   "note-added": NoteAdded;
+  "note-delivered": NoteDelivered;
+  "note-acknowledged": NoteAcknowledged;
   "phase-started": PhaseStarted;
   "phase-completed": PhaseCompleted;
   "phase-failed": PhaseFailed;
