@@ -15,7 +15,12 @@ from .browsers import QUIET, found
 from .night import SPRINT, night
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
-WIDTH, HEIGHT = 1040, 880
+SHOWN = (
+    ("night.png", "", 1280, 800, False),
+    ("night-iteration.png", "#i7", 1280, 800, False),
+    ("night-phone.png", "", 390, 800, True),
+)
+"""The pictures: file, address within the page, width, height, and whether it is whole."""
 
 
 def main() -> None:
@@ -25,12 +30,13 @@ def main() -> None:
         with night(Path(name)) as workspace:
             file.write_text(page_of(workspace, SPRINT), encoding="utf-8")
         started = playwright.chromium.launch(executable_path=found(), args=[*QUIET])
-        shown = started.new_page(
-            viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light"
-        )
-        shown.goto(file.as_uri())
         PICTURES.mkdir(exist_ok=True)
-        shown.screenshot(path=PICTURES / "night.png")
+        for picture, address, width, height, is_whole in SHOWN:
+            shown = started.new_page(
+                viewport={"width": width, "height": height}, color_scheme="light"
+            )
+            shown.goto(f"{file.as_uri()}{address}")
+            shown.screenshot(path=PICTURES / picture, full_page=is_whole)
         started.close()
 
 
