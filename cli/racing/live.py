@@ -44,6 +44,12 @@ def _said(one: AttemptAnswer) -> Iterator[str]:
     yield one.reason or "" if one.status is not None else ""
 
 
+def print_race(workspace: Workspace, race: Race, *, as_json: bool) -> None:
+    """Print a race."""
+    answer = race_answer(workspace, race)
+    output.print_answer(answer, race_lines(answer), as_json=as_json)
+
+
 def race_lines(answer: RaceAnswer) -> list[str]:
     """Return a race as lines: its result, a table of its attempts, and its budgets."""
     head = f"{answer.race}: {answer.status}, from commit {answer.commit[:12]}"

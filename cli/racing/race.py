@@ -1,5 +1,6 @@
 """The `sprintlog race` commands: several attempts at the same work, one winner."""
 
+import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -18,11 +19,10 @@ from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.own_files import keep_ours
 from sprintlog.engine.races.events import Entrant, RaceStarted
 from sprintlog.engine.races.state import Race
-from sprintlog.engine.service.driver.race import RaceSettings, RaceSupervisor, program
+from sprintlog.engine.service.driver.race import RaceSettings, RaceSupervisor
 from sprintlog.engine.service.driver.races import begin_race, choose_race, race_ids
 from sprintlog.engine.service.place.location import HIDDEN, spool_folders
 from sprintlog.engine.sprint.state.document_fields import ITERATIONS_MAX
-from sprintlog.projections.views.races import race_answer
 from sprintlog.projections.workspace import Workspace
 
 from .. import output, record, settings, typed
@@ -33,7 +33,7 @@ from ..iterations.loop_rules import JudgingOptions
 from ..work.run import command as run_command
 from ..work.run_options import typed_again
 from ..wrapping.recorder import open_or_make
-from .live import LiveRace, race_lines
+from .live import LiveRace, print_race
 
 _OF_RUN = {
     *JudgingOptions._fields,
@@ -122,42 +122,34 @@ def start(
 
     Example: sprintlog race 3 --goal 'Login works' --measure ./test.sh -- claude -p
     """
-    record.check_actor(actor)
-    _check_is_on()
+    _check(actor)
     entrants = _entrants(number, agent, attempts)
-    budgets, _ = budgets_and_price(
-        {name: given[name] for name in given if "budget" in name}
-    )
+    budgets, _ = budgets_and_price({n: x for n, x in given.items() if "budget" in n})
     options = _options(click.get_current_context(), given)
     keep_ours()
     with open_or_make(output.note) as workspace:
-        own = _repository(workspace)
+        own, _ = _repository(workspace)
+        commit, prompt = own.commit(), given["prompt_file"]
         for path in copies:
             check_inside(path, own.top)
-        commit = own.commit()
-        _check_prompt(own, commit, copies, given["prompt_file"])
-        race, definition, is_new = begin_race(
-            workspace,
-            named,
-            actor=actor,
-            commit=commit,
-            attempts=entrants,
-            options=options,
-            budgets=budgets,
-            parallel=parallel or PARALLEL,
-            prepare=prepare,
-            copies=copies,
-        )
+        nearby = OwnRepository(here(), environment())
+        if prompt and prompt not in copies and not nearby.has(f"{commit}:./{prompt}"):
+            raise RefusedError(
+                f"{prompt} is not part of commit {commit[:12]}",
+                hint=f"commit it, or add `--copy {prompt}`",
+            )
+        most = parallel or PARALLEL
+        fields = commit, entrants, options, budgets, most, prepare, copies
+        race, definition, is_new = begin_race(workspace, named, fields, actor=actor)
         if is_new and (left := own.uncommitted()):
             paths = output.counted(left, "uncommitted path")
             output.note(f"{paths} of this work tree are not part of the attempts")
         if not is_new:
             output.note(f"continuing race {race.id} of {race.at}")
         if plan_only:
-            answer = race_answer(workspace, race)
-            output.print_answer(answer, race_lines(answer), as_json=as_json)
-            return
-        _run(workspace, race, definition, parallel, None, actor=actor, as_json=as_json)
+            print_race(workspace, race, as_json=as_json)
+        else:
+            _run(workspace, race, definition, as_json, parallel=most, actor=actor)
 
 
 @command.command()
@@ -178,25 +170,20 @@ def join(
 
     Example: sprintlog race join race-1 --attempt 2
     """
-    record.check_actor(actor)
-    _check_is_on()
+    _check(actor)
     with open_workspace() as workspace:
-        race, own = choose_race(workspace.log, race_id), _repository(workspace)
+        race, (own, _) = choose_race(workspace.log, race_id), _repository(workspace)
         definition = race.defined
         if only is not None:
             race.attempt(only)
         if not own.has(definition.commit):
-            raise RefusedError(
-                f"this repository does not contain commit {definition.commit[:12]}",
-                hint="run `git fetch` first",
-            )
-        words = (*definition.options, *(w for x in definition.attempts for w in x.command))
-        if any(_MASKED in word for word in (*words, definition.prepare or "")):
-            raise RefusedError(
-                "the recorded command contains a masked secret",
-                hint="pass secrets to agents in environment variables",
-            )
-        _run(workspace, race, definition, parallel, only, actor=actor, as_json=as_json)
+            said = f"this repository does not contain commit {definition.commit[:12]}"
+            raise RefusedError(said, hint="run `git fetch` first")
+        if _MASKED in str(definition):
+            said = "the recorded command contains a masked secret"
+            raise RefusedError(said, hint="pass secrets in environment variables")
+        own_ = {"parallel": parallel or definition.parallel, "only": only, "actor": actor}
+        _run(workspace, race, definition, as_json, **own_)
 
 
 @command.command()
@@ -209,36 +196,21 @@ def show(race_id: str | None, as_json: bool) -> None:
     """
     with open_workspace() as workspace:
         race = choose_race(workspace.log, race_id)
-        answer = race_answer(workspace, race)
+        print_race(workspace, race, as_json=as_json)
         others = [one for one in race_ids(workspace.log) if one != race.id]
-    output.print_answer(answer, race_lines(answer), as_json=as_json)
     if others and not as_json:
         output.note(f"other races: {', '.join(others[-5:])}")
 
 
 def _run(
-    workspace: Workspace,
-    race: Race,
-    definition: RaceStarted,
-    parallel: int | None,
-    only: int | None,
-    *,
-    actor: str,
-    as_json: bool,
+    workspace: Workspace, race: Race, definition: RaceStarted, as_json: bool, **own: Any
 ) -> None:
     """Run the attempts of a race, print the result, and exit with its status."""
-    root = workspace.location.root
-    means = RaceSettings(
-        definition,
-        _folder_of(workspace) / race.id,
-        environment(),
-        program(),
-        LiveRace(workspace),
-        parallel or definition.parallel,
-        str(here().relative_to(root)) if here().is_relative_to(root) else ".",
-        only,
-        actor,
-    )
+    _, folder = _repository(workspace)
+    root, program = workspace.location.root, [sys.executable, "-P", "-m", "sprintlog.cli"]
+    inside = str(here().relative_to(root)) if here().is_relative_to(root) else "."
+    place = folder / race.id, inside, environment(), program
+    means = RaceSettings(definition, *place, LiveRace(workspace), **own)
     supervisor = RaceSupervisor(workspace, race.id, means)
     with Signals() as signals:
         try:
@@ -246,10 +218,9 @@ def _run(
         except InterruptedBySignal as signal:
             output.progress(f"ended by {signal}; the same command continues")
             sys.exit(128 + signal.number)
-    answer = race_answer(workspace, race)
-    output.print_answer(answer, race_lines(answer), as_json=as_json)
+    print_race(workspace, race, as_json=as_json)
     status = next(iter(supervisor.stops.values()), 0)
-    if only is not None and (ended := race.attempt(only).ended) is not None:
+    if means.only is not None and (ended := race.attempt(means.only).ended) is not None:
         status = 0 if ended.is_verified else ended.status or output.REFUSED
     elif race.decided is not None:
         status = race.decided.status
@@ -294,56 +265,34 @@ def _options(context: click.Context, given: dict[str, Any]) -> tuple[str, ...]:
     return (*typed_again(context, _OF_RUN - {"actor"}, _GIVEN), *more, *limit)
 
 
-def _repository(workspace: Workspace) -> OwnRepository:
-    """Return the repository of a workspace; raise `RefusedError` if it has none."""
+def _repository(workspace: Workspace) -> tuple[OwnRepository, Path]:
+    """Return the repository of a workspace, and the folder for its worktrees.
+
+    Raise `RefusedError` if the workspace cannot have worktrees.
+    """
     location = workspace.location
     found = repository_around(location.root)
+    _, *spools = spool_folders(location, environment())
+    problem = None
     if found is None or found.top != location.root:
-        raise RefusedError(
-            "attempts need worktrees of a git repository, and this folder has none",
-            hint="run `git init` and `git commit` first",
-        )
-    if location.folder.name == HIDDEN:
-        raise RefusedError(
-            f"the log {location.folder} belongs to this work tree alone",
-            hint="set SPRINTLOG_DIR to a log outside of the work tree",
-        )
-    return OwnRepository(location.root, environment())
-
-
-def _folder_of(workspace: Workspace) -> Path:
-    """Return the folder for the worktrees of this repository's races on this host."""
-    location = workspace.location
-    found = repository_around(location.root)
-    assert found is not None
-    place = str(found.common.resolve()).encode("utf-8", "surrogateescape")
-    *_, spool = spool_folders(location, environment())
-    if len(_) == 0:
-        raise RefusedError("neither XDG_STATE_HOME nor HOME is set")
+        problem = "this folder is not the work tree of a git repository"
+    elif location.folder.name == HIDDEN:
+        problem = f"the log {location.folder} belongs to this work tree alone"
+    elif not spools:
+        problem = "neither XDG_STATE_HOME nor HOME is set"
+    if found is None or problem is not None:
+        raise RefusedError(f"attempts need worktrees of a repository: {problem}")
+    place = os.fsencode(found.common.resolve())
     name = hashes.sha256(place).hexdigest()[:16]
-    return spool.parent.parent / "attempts" / name
+    folder = spools[0].parent.parent / "attempts" / name
+    return OwnRepository(location.root, environment()), folder
 
 
-def _check_is_on() -> None:
-    """Raise `RefusedError` if recording is off, because a race is recorded."""
+def _check(actor: str) -> None:
+    """Raise an error if the actor is invalid or recording is off."""
+    record.check_actor(actor)
     if (off := settings.off_by()) is not None:
         raise RefusedError(f"no race can be run: {off}", hint=f"set {settings.OFF}=0")
-
-
-def _check_prompt(
-    own: OwnRepository, commit: str, copies: tuple[str, ...], named: str | None
-) -> None:
-    """Raise `RefusedError` if the prompt file would be missing in the worktrees."""
-    if named is None:
-        return
-    whole = Path(here() / named)
-    path = whole.relative_to(own.top).as_posix() if whole.is_relative_to(own.top) else named
-    if path not in copies and not own.has(commit, path):
-        raise RefusedError(
-            f"{named} is not part of commit {commit[:12]}",
-            hint=f"commit it, or add `--copy {path}`",
-            field="--prompt-file",
-        )
 
 
 _RUNS = [copy(one) for one in run_command.params if one.name in _OF_RUN]

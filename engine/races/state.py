@@ -227,7 +227,7 @@ def _reason(best: Sequence[Ranked], rest: Sequence[Ranked], name: Name) -> str:
     return f"equal to {name(second.attempt)} in every figure, and listed first"
 
 
-def decision(race: Race, because: str, ranking: Ranking) -> f.RaceDecided:
+def decision(because: str, ranking: Ranking) -> f.RaceDecided:
     """Return the event that records the end of a race."""
     first = next((one for one in ranking.ranked if one.why is None), None)
     winner, iteration = (None, None) if first is None else (first.attempt, first.iteration)

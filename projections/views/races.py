@@ -4,9 +4,8 @@ from msgspec import Struct
 
 from sprintlog.engine.races import events as f
 from sprintlog.engine.races.state import Attempt, Race, rank
-from sprintlog.engine.service.driver.races import candidate_of
+from sprintlog.engine.service.driver.races import candidate_of, spending
 from sprintlog.engine.service.workspace import ServiceWorkspace
-from sprintlog.engine.sprint.iterations.budgets import BudgetState, together
 
 from .events import filled
 from .runs import BudgetStanding
@@ -85,13 +84,6 @@ def race_answer(workspace: ServiceWorkspace, race: Race) -> RaceAnswer:
         iteration=None if decided is None else decided.iteration,
         reason=None if decided is None else decided.reason,
     )
-
-
-def spending(workspace: ServiceWorkspace, race: Race) -> list[BudgetState]:
-    """Return the use of the budgets that the attempts share."""
-    found = [workspace.sprint(race.sprint_of(number)) for number in race.attempts]
-    started = [one for one in found if one.exists]
-    return together(started, race.defined.budgets, workspace.now())
 
 
 def _attempt(

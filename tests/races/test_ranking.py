@@ -175,10 +175,9 @@ def test_the_first_criterion_that_differs_decides(
 
 def test_no_attempt_wins_if_none_can() -> None:
     """Without an eligible attempt, the decision names no winner, and every reason."""
-    known = race(TWO)
     found = rank([candidate(1, None, why="no snapshot"), candidate(2, None, why="gone")])
-    decided = decision(known, ENDED, found)
+    decided = decision(ENDED, found)
     assert (decided.winner, decided.status) == (None, 1)
     assert decided.reason == "nothing can win: attempt 1: no snapshot; attempt 2: gone"
-    best = decision(known, VERIFIED, rank([candidate(1, FULL, is_verified=True)]))
+    best = decision(VERIFIED, rank([candidate(1, FULL, is_verified=True)]))
     assert (best.winner, best.iteration, best.status) == (1, 1, 0)

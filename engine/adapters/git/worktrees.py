@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ...errors import InvalidInputError, RefusedError
 from .command import SECONDS_MAX, Git, said_by
+from .repositories import git_directory
 
 _SETTINGS = (
     "core.hooksPath=/dev/null",
@@ -65,15 +66,12 @@ class OwnRepository:
                 hint="run `git commit` first",
             ) from error
 
-    def has(self, commit: str, path: str = "") -> bool:
-        """Return whether the repository has a commit, or a path in that commit."""
+    def has(self, name: str) -> bool:
+        """Return whether the repository has a commit, or a file `COMMIT:./PATH`."""
         try:
-            self.git(
-                "cat-file", "-e", f"{commit}:{path}" if path else f"{commit}^{{commit}}"
-            )
+            return self.git("rev-parse", "--verify", "-q", f"{name}^{{object}}") != ""
         except RefusedError:
             return False
-        return True
 
     def uncommitted(self) -> int:
         """Return the number of changed or untracked paths."""
@@ -97,23 +95,16 @@ class OwnRepository:
             return
         own = OwnRepository(tree, self._environment)
         own.held = self.held
-        for line in own.git("ls-files", "--stage", "-z").split("\0"):
-            head, _, path = line.partition("\t")
-            if not head.startswith("160000 "):
-                continue
+        said = own.git("config", "-f", ".gitmodules", "-z", "--get-regexp", r"\.path$")
+        for line in filter(None, said.split("\0")):
+            key, _, path = line.partition("\n")
+            place = git_directory(self.top / path / ".git")
+            url = f"{key.removesuffix('.path')}.url={place and place.resolve()}"
             try:
-                common = OwnRepository(self.top / path, self._environment)
-                if Path(common.git("rev-parse", "--show-toplevel").strip()) == self.top:
-                    raise RefusedError("it is not initialized")
-                place = common.git("rev-parse", "--absolute-git-dir").strip()
-                names = own.git(
-                    "config", "-f", ".gitmodules", "-z", "--get-regexp", "path$"
-                )
-                pairs = [one.partition("\n") for one in names.split("\0")]
-                name = next(key for key, _, value in pairs if value == path)
-                url = f"{name.removesuffix('.path')}.url={place}"
+                if place is None:
+                    raise RefusedError("this work tree does not use it")
                 own.git("submodule", "update", "--init", "-q", "--", path, settings=(url,))
-            except (RefusedError, OSError, StopIteration):
+            except RefusedError:
                 yield path
 
 

@@ -7,7 +7,6 @@ that was killed is replaced by the next.
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -25,7 +24,7 @@ from ...adapters.processes.supervisor import SET_PDEATHSIG, prctl
 from ...errors import ConflictError, RefusedError, SprintlogError
 from ...races import events as f
 from ...races.state import BUDGET, RUNNING, VERIFIED, Attempt, Race, decision, rank
-from ...sprint.iterations.budgets import said, together
+from ...sprint.iterations.budgets import said
 from ..workspace import ServiceWorkspace
 from . import races
 
@@ -38,6 +37,7 @@ STARTS_MAX = 2
 WAITS_FOR_PERSON = (21, 22, 23, 24)
 """The exit statuses of runs that continue after a person has acted."""
 ERROR_BYTES = 4096
+_SPRINT = "SPRINTLOG_SPRINT"
 
 
 class RaceSettings(NamedTuple):
@@ -47,17 +47,17 @@ class RaceSettings(NamedTuple):
     """The definition, with the commands as typed; recorded commands may be masked."""
     folder: Path
     """The folder for the worktrees of the race on this host."""
+    inside: str
+    """The folder in each worktree in which its run is started."""
     environment: Mapping[str, str]
     program: Sequence[str]
     """The words that start sprintlog."""
     show: Callable[[Race], None]
     """Shows the race after each change."""
     parallel: int
-    inside: str = "."
-    """The folder in each worktree in which its run is started."""
+    actor: str
     only: int | None = None
     """The only attempt to run; None for all."""
-    actor: str = "runtime"
 
 
 class Child(NamedTuple):
@@ -89,13 +89,6 @@ class RaceSupervisor:
         """Return the place of an attempt's worktree on this host."""
         return self._means.folder / str(number)
 
-    def is_here(self, attempt: Attempt) -> bool:
-        """Return whether an attempt was started in this repository on this host."""
-        there = attempt.started
-        if there is None:
-            return False
-        return (there.host, there.path) == (host(), str(self.path(attempt.number)))
-
     def run(self, signals: Signals) -> Race:
         """Run attempts until the race is decided or only a person can continue it.
 
@@ -108,7 +101,9 @@ class RaceSupervisor:
             raise RefusedError(f"cannot create {folder}: {error.strerror}") from error
         try:
             while not self._is_over(race := self._step()):
-                self._show(race)
+                if (position := self._workspace.log.last_position()) != self._seen:
+                    self._seen = position
+                    self._means.show(race)
                 with signals.interruptible():
                     time.sleep(POLL_SECONDS)
         finally:
@@ -125,8 +120,9 @@ class RaceSupervisor:
         if race.status != RUNNING:
             self._end_others(race, "the race is decided")
             return self.race()
-        spent = self._spent(race)
-        ends = race.ends_by(is_spent=bool(spent))
+        known = races.spending(self._workspace, race)
+        spent = next((said(one) for one in known if one.is_spent), None)
+        ends = race.ends_by(is_spent=spent is not None)
         if ends is None:
             self._start(race)
             return self.race()
@@ -147,19 +143,6 @@ class RaceSupervisor:
         left = [one for one in race.attempts.values() if one.ended is None]
         return bool(self.stops) and all(one.number in self.stops for one in left)
 
-    def _show(self, race: Race) -> None:
-        if (position := self._workspace.log.last_position()) != self._seen:
-            self._seen = position
-            self._means.show(race)
-
-    def _spent(self, race: Race) -> str | None:
-        """Return the shared budget that is used up, or None."""
-        names = map(race.sprint_of, race.attempts)
-        found = [self._workspace.sprint(name) for name in names]
-        limits, now = self._means.definition.budgets, self._workspace.now()
-        known = together([one for one in found if one.exists], limits, now)
-        return next((said(one) for one in known if one.is_spent), None)
-
     # --- Starting -----------------------------------------------------------------------
 
     def _start(self, race: Race) -> None:
@@ -168,18 +151,16 @@ class RaceSupervisor:
         for one in left:
             if len(self._children) >= self._means.parallel:
                 return
-            is_asked = self._means.only in (None, one.number)
-            is_free = one.number not in self._children and one.number not in self.stops
-            if one.ended is not None or not (is_asked and is_free):
+            is_asked = self._means.only in (None, one.number) and one.ended is None
+            if not is_asked or one.number in (*self._children, *self.stops):
                 continue
-            if one.is_open and not self.is_here(one):
-                if self._means.only is not None and one.started is not None:
-                    raise RefusedError(
-                        f"attempt {one.number} was started on {one.started.host} in "
-                        f"{one.started.path}",
-                        hint="continue it there; its worktree and its snapshots are there",
-                    )
-                continue
+            there, here = one.started, (host(), str(self.path(one.number)))
+            if there is not None and (there.host, there.path) != here:
+                if self._means.only is None:
+                    continue
+                where = f"on {there.host} in {there.path}"
+                why = f"attempt {one.number} was started {where}"
+                raise RefusedError(why, hint="continue it there")
             if self._start_one(race, one, starts=1) and one.started is None:
                 # The stream has changed.
                 return
@@ -227,7 +208,9 @@ class RaceSupervisor:
                 self._prepare(number, held)
                 os.set_inheritable(held, True)
                 os.chdir(self.path(number) / self._means.inside)
-                words = self._words(number)
+                defined, sprint = self._means.definition, f"{self._id}-{number}"
+                words = [*self._means.program, "run", "--sprint", sprint, *defined.options]
+                words += ["--", *defined.attempts[number - 1].command]
                 os.execve(words[0], words, self._environment(number))
         except (SprintlogError, OSError) as error:
             with suppress(OSError):
@@ -262,23 +245,10 @@ class RaceSupervisor:
                 raise RefusedError(f"--prepare exited with {found.exit_code}")
         ready.touch(mode=0o600)
 
-    def _words(self, number: int) -> list[str]:
-        definition = self._means.definition
-        sprint = f"{self._id}-{number}"
-        command = definition.attempts[number - 1].command
-        own = ("run", "--sprint", sprint, *definition.options, "--", *command)
-        return [*self._means.program, *own]
-
     def _environment(self, number: int) -> dict[str, str]:
-        more = {
-            "SPRINTLOG_DIR": str(self._workspace.location.folder),
-            "SPRINTLOG_RACE": self._id,
-            "SPRINTLOG_ATTEMPT": str(number),
-        }
-        given = {
-            n: x for n, x in self._means.environment.items() if n != "SPRINTLOG_SPRINT"
-        }
-        return {**given, **more}
+        given = {n: x for n, x in self._means.environment.items() if n != _SPRINT}
+        given["SPRINTLOG_DIR"] = str(self._workspace.location.folder)
+        return {**given, "SPRINTLOG_RACE": self._id, "SPRINTLOG_ATTEMPT": str(number)}
 
     # --- Ending -------------------------------------------------------------------------
 
@@ -357,11 +327,9 @@ class RaceSupervisor:
     def _decide(self, because: str, why: str) -> Race:
         """Record the result of the race, unless another process has recorded it."""
         while (race := self.race()).status == RUNNING:
-            found = [
-                races.candidate_of(self._workspace, race, one)
-                for one in race.attempts.values()
-            ]
-            decided = decision(race, because, rank(found))
+            attempts = race.attempts.values()
+            found = [races.candidate_of(self._workspace, race, one) for one in attempts]
+            decided = decision(because, rank(found))
             if because == BUDGET:
                 decided = replace(decided, reason=f"{why}; {decided.reason}")
             with suppress(ConflictError):
@@ -379,8 +347,3 @@ def _last_error(file: Path) -> str | None:
         return None
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     return next(reversed(errors or [*filter(str.strip, lines)]), None)
-
-
-def program() -> list[str]:
-    """Return the words that start this program again."""
-    return [sys.executable, "-P", "-m", "sprintlog.cli"]

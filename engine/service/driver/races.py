@@ -1,5 +1,6 @@
 """Races in a log: their states, their events, and the candidates of their attempts."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -14,6 +15,7 @@ from ...log.port import EventStore
 from ...races.events import RaceStarted, Ranked
 from ...races.state import Attempt, Candidate, Race, fold, race_of, race_stream
 from ...sprint.events import ClaimAccepted
+from ...sprint.iterations.budgets import BudgetState, together
 from ...sprint.plan.create import check_sprint_id
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.words import COMPLETED
@@ -48,7 +50,7 @@ def choose_race(log: EventStore, named: str | None) -> Race:
 
 
 def begin_race(
-    service: Service, named: str | None, *, actor: str, **fields: Any
+    service: Service, named: str | None, fields: Sequence[Any], *, actor: str
 ) -> tuple[Race, RaceStarted, bool]:
     """Return the race with a definition, the definition as given, and whether it is new.
 
@@ -57,20 +59,16 @@ def begin_race(
     definition differs, or if the named race has ended.
     """
     own, log = service.own_tree.recorded(), service.log
-    definition = RaceStarted(**fields, work_tree=own)
+    definition = replace(RaceStarted(*fields), work_tree=own)
     known = [read_race(log, race_id) for race_id in race_ids(log)]
-    meant = [race for race in known if race.id == named]
-    if named is None:
-        tree = [race for race in known if race.defined.work_tree == own]
-        meant = [race for race in tree if race.decided is None]
-    for race in meant:
-        if race.decided is None and _same(race.defined, definition):
+    for race in known:
+        is_unfinished = race.defined.work_tree == own and race.decided is None
+        if race.id == named or (named is None and is_unfinished):
+            _check_same(race, definition)
             return race, replace(definition, commit=race.defined.commit), False
-    if meant:
-        raise _other_race(meant[-1])
-    sprints = service.sprints()
+    taken = {race.id for race in known}
+    taken |= {name.rpartition("-")[0] for name in service.sprints()}
     numbers = (f"race-{n}" for n in count(1))
-    taken = {race.id for race in known} | {name.rpartition("-")[0] for name in sprints}
     race = Race(named or next(name for name in numbers if name not in taken))
     check_sprint_id(race.sprint_of(1), field="--name")
     if race.id in taken:
@@ -79,32 +77,31 @@ def begin_race(
     return read_race(log, race.id), definition, True
 
 
-def _same(recorded: RaceStarted, typed: RaceStarted) -> bool:
-    """Return whether a recorded definition, with masked secrets, equals a typed one."""
+def _check_same(race: Race, typed: RaceStarted) -> None:
+    """Raise `RefusedError` unless a race can continue with a definition."""
     masked = json.decode(encode_masked(typed), type=RaceStarted)
     alike = {"commit": "", "parallel": 0}
-    return replace(recorded, **alike) == replace(masked, **alike)
-
-
-def _other_race(race: Race) -> RefusedError:
     if race.decided is not None:
-        return RefusedError(
-            f"race {race.id} is decided",
-            hint=f"run `sprintlog race show {race.id}`, or choose another --name",
-            race=race.id,
+        raise RefusedError(f"race {race.id} is decided", hint="choose another --name")
+    if replace(race.defined, **alike) != replace(masked, **alike):
+        raise RefusedError(
+            f"race {race.id} of this work tree is unfinished, and its definition differs",
+            hint=f"run `sprintlog race join {race.id}` to continue it, or start another "
+            "one with `--name ID`",
         )
-    return RefusedError(
-        f"race {race.id} of this work tree is unfinished, and its definition differs",
-        hint=f"run `sprintlog race join {race.id}` to continue it, or start another one "
-        "with `--name ID`",
-        race=race.id,
-    )
 
 
-def record(service: Service, race: Race, *events: Event, actor: str) -> None:
-    """Append events to a race; raise `ConflictError` if the race has changed since."""
-    new = [new_event(event, at=service.now(), actor=actor) for event in events]
-    service.log.append(race_stream(race.id), new, expect=race.version)
+def record(service: Service, race: Race, event: Event, *, actor: str) -> None:
+    """Append an event to a race; raise `ConflictError` if the race has changed since."""
+    new = new_event(event, at=service.now(), actor=actor)
+    service.log.append(race_stream(race.id), [new], expect=race.version)
+
+
+def spending(service: Service, race: Race) -> list[BudgetState]:
+    """Return the use of the budgets that the attempts share."""
+    found = [service.sprint(race.sprint_of(number)) for number in race.attempts]
+    started = [one for one in found if one.exists]
+    return together(started, race.defined.budgets, service.now())
 
 
 def verified_iteration(sprint: Sprint) -> int | None:
@@ -139,29 +136,20 @@ def candidate_of(service: Service, race: Race, attempt: Attempt) -> Candidate:
         return Candidate(Ranked(attempt.number, why=why))
     judged = evaluate(service.log, sprint)
     number = chosen_iteration(judged)
-    if ended is not None and ended.iteration is not None:
-        size = ended.files, ended.lines
-    else:
-        size = size_of(service, sprint, number)
+    size = size_of(service, sprint, number) if ended is None else (ended.files, ended.lines)
     return candidate(judged, number, attempt.number, size)
 
 
 def candidate(
-    judged: Judged,
-    number: int | None,
-    place: int,
-    size: tuple[int | None, int | None] = (None, None),
+    judged: Judged, number: int | None, place: int, size: tuple[int | None, int | None]
 ) -> Candidate:
     """Return an iteration of a sprint as a candidate for a comparison."""
-    sprint, tracker = judged.sprint, judged.tracker
-    why = None
-    if number is None:
+    sprint, changed = judged.sprint, judged.tracker.changed
+    why, marked = None, max(changed, default=0) if number is None else number
+    if marked in changed:
+        why = f"iteration {marked} changed its measure: {changed[marked].words}"
+    elif number is None:
         why = "it has no iteration to choose"
-        if tracker.changed:
-            last = max(tracker.changed)
-            why = f"iteration {last} changed its measure: {tracker.changed[last].words}"
-    elif number in tracker.changed:
-        why = f"it changed its measure: {tracker.changed[number].words}"
     spent = sprint.knowledge.spent
     ranked = Ranked(
         place,
@@ -173,18 +161,13 @@ def candidate(
         lines=size[1],
         why=why,
     )
-    if number is None or tracker.entry(number) is None:
+    if number is None or judged.tracker.entry(number) is None:
         return Candidate(ranked)
     one = judged.one(number)
-    value, figures = one.score.value, one.figures
-    ranked = replace(
-        ranked,
-        score=None if value is None else float(value),
-        measured_share=float(one.score.share),
-        tests_passed=figures.tests_passed,
-        test_count=figures.test_count,
-    )
-    return Candidate(ranked, one.score)
+    passed = {"tests_passed": one.figures.tests_passed}
+    passed["test_count"] = one.figures.test_count
+    share = float(one.score.share)
+    return Candidate(replace(ranked, measured_share=share, **passed), one.score)
 
 
 def size_of(
@@ -198,13 +181,9 @@ def size_of(
     last = next((one for one in reversed(held) if one.iteration == number), None)
     if last is None or last is held[0]:
         return None, None
-    files = lines = 0
-    with suppress(SprintlogError, OSError, ValueError):
+    with suppress(SprintlogError, OSError):
         ends = held[0].snapshot, last.snapshot
         said = store_of(service).git.run("diff", "--numstat", "--no-renames", *ends)
-        for line in said.decode(errors="replace").splitlines():
-            added, removed, _ = line.split("\t", 2)
-            files += 1
-            lines += sum(int(n) for n in (added, removed) if n != "-")
-        return files, lines
+        rows = [line.split(b"\t", 2) for line in said.splitlines()]
+        return len(rows), sum(int(n) for row in rows for n in row[:2] if n != b"-")
     return None, None
