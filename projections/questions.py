@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.service.agent_sessions import known_sessions
+from sprintlog.engine.service.driver.races import choose_race
 from sprintlog.engine.service.lost_runs import is_alive
 from sprintlog.engine.service.prompts import with_prompt
 from sprintlog.engine.service.streams.catalogue import sprint_stream
@@ -39,6 +40,7 @@ from .views import (
     sessions,
     work,
 )
+from .views.races import race_answer
 from .workspace import Workspace
 
 EVENTS_MAX = 1000
@@ -212,6 +214,11 @@ def _request(asked: Asked, sprint: Sprint) -> Any:
     return queue.with_history(sprint, entry, asked.workspace.events(sprint.id))
 
 
+def _race(asked: Asked) -> Any:
+    race = choose_race(asked.workspace.log, asked.given.get("race"))
+    return race_answer(asked.workspace, race)
+
+
 def _report(asked: Asked, sprint: Sprint) -> Any:
     action = runs.what_is_next(asked.workspace, sprint, at=asked.at)
     stopped = action if action.do in work.STOPPED else None
@@ -275,6 +282,7 @@ QUESTIONS: dict[str, Question] = {
     "next": _of_sprint(_next),
     "queue list": _of_sprint(_queue, "status", "priority", "type"),
     "queue show": _of_sprint(_request, "request"),
+    "race show": Question(("race",), _race),
     "report": _of_sprint(_report),
     "schema": Question(("answer",), _schema),
     "show best": _of_judged(lambda _, judged: tracker_data(judged)),

@@ -20,9 +20,10 @@ from sprintlog.engine.own_files import keep_ours
 from sprintlog.engine.races.events import Entrant, RaceStarted
 from sprintlog.engine.races.state import Race
 from sprintlog.engine.service.driver.race import RaceSettings, RaceSupervisor
-from sprintlog.engine.service.driver.races import begin_race, choose_race, race_ids
+from sprintlog.engine.service.driver.races import begin_race, choose_race
 from sprintlog.engine.service.place.location import HIDDEN, spool_folders
 from sprintlog.engine.sprint.state.document_fields import ITERATIONS_MAX
+from sprintlog.projections.views.races import race_answer
 from sprintlog.projections.workspace import Workspace
 
 from .. import output, record, settings, typed
@@ -33,7 +34,7 @@ from ..iterations.loop_rules import JudgingOptions
 from ..work.run import command as run_command
 from ..work.run_options import typed_again
 from ..wrapping.recorder import open_or_make
-from .live import LiveRace, print_race
+from .live import LiveRace, print_race, race_lines
 
 _OF_RUN = {
     *JudgingOptions._fields,
@@ -196,10 +197,10 @@ def show(race_id: str | None, as_json: bool) -> None:
     """
     with open_workspace() as workspace:
         race = choose_race(workspace.log, race_id)
-        print_race(workspace, race, as_json=as_json)
-        others = [one for one in race_ids(workspace.log) if one != race.id]
-    if others and not as_json:
-        output.note(f"other races: {', '.join(others[-5:])}")
+        answer = race_answer(workspace, race)
+    output.print_answer(answer, race_lines(answer), as_json=as_json)
+    if answer.others and not as_json:
+        output.note(f"other races: {', '.join(answer.others[-5:])}")
 
 
 def _run(

@@ -32,7 +32,7 @@ LONG_EVENTS = 20_000
 """The number of events whose overview is sent before the rest of a page."""
 SPRINTS_MAX = 500
 """The maximum number of sprints in the overview; unfinished sprints come first."""
-QUERY_CHARS_MAX, RESULTS_MAX = 200, 100
+QUERY_CHARS_MAX, RESULTS_MAX, RACES_MAX = 200, 100, 4
 _PARTS = {"prompt": "plan", "answer": "events"}
 """The sections with texts outside iterations, by kind."""
 
@@ -57,7 +57,31 @@ def part(workspace: Workspace, query: str = "", name: str = "") -> Markup:
         listed = joined(table(HEAD, rows, label=label, class_="labelled sprints"), form)
     place = (name and workspace.location.address) or workspace.location.root
     where = f"{place}, {counted(workspace.log.head().position, 'event')}"
-    return joined(found, _of_log(name, where, inside=listed))
+    return joined(found, _races(workspace, at), _of_log(name, where, inside=listed))
+
+
+def _races(workspace: Workspace, at: str) -> Markup:
+    """Return the section with the latest races; nothing if the log has no race."""
+    try:
+        races = [answer(workspace, "race show", {})]
+    except NotFoundError:
+        return NOTHING
+    others = races[0].others[::-1][:RACES_MAX]
+    races += [answer(workspace, "race show", {"race": name}) for name in others]
+    rows, sprints = list[Markup](), workspace.sprints()
+    for race, one in [(x, one) for x in races for one in x.attempts]:
+        found, is_winner = one.figures, one.attempt == race.winner
+        there = link(one.sprint, f"{at}sprint", id=one.sprint)
+        tests = map(numbers.number, (found.tests_passed, found.test_count))
+        spent = ("" if found.is_cost_exact else "at least ") + numbers.money(found.cost_usd)
+        cells = (
+            *(there if one.sprint in sprints else one.sprint, one.name),
+            *("winner" if is_winner else one.state, score(found.score), " / ".join(tests)),
+            *(spent, said((race if is_winner else one).reason or "")),
+        )
+        rows.append(row([tag("td", x) for x in cells]))
+    head = ("attempt", "agent", "state", "score", "tests", "cost", "reason")
+    return section(f"races{at}", "Races", table(head, rows, label="races", class_="facts"))
 
 
 def results(found: Any, left_out: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from sprintlog.engine.races import events as f
 from sprintlog.engine.races.state import Attempt, Race, rank
-from sprintlog.engine.service.driver.races import candidate_of, spending
+from sprintlog.engine.service.driver.races import candidate_of, race_ids, spending
 from sprintlog.engine.service.workspace import ServiceWorkspace
 
 from .events import filled
@@ -61,6 +61,8 @@ class RaceAnswer(Struct, frozen=True):
     """The winner's iteration."""
     reason: str | None
     """The criterion that decided."""
+    others: tuple[str, ...]
+    """The other races in the log, oldest first."""
 
 
 def race_answer(workspace: ServiceWorkspace, race: Race) -> RaceAnswer:
@@ -83,6 +85,7 @@ def race_answer(workspace: ServiceWorkspace, race: Race) -> RaceAnswer:
         winner=None if decided is None else decided.winner,
         iteration=None if decided is None else decided.iteration,
         reason=None if decided is None else decided.reason,
+        others=tuple(one for one in race_ids(workspace.log) if one != race.id),
     )
 
 

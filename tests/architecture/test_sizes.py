@@ -13,9 +13,9 @@ MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 TEST_FOLDER_FILES_MAX = 25
 STRUCTURE = {
-    "modules": 564,
+    "modules": 565,
     "folders": 64,
-    "lines of code": 77_368,
+    "lines of code": 77_684,
     "lines of imports in 1,000": 93,
     "imports in functions": 285,
 }

@@ -4,6 +4,10 @@ from pathlib import Path
 
 import pytest
 
+import sprintlog
+from sprintlog.engine.races.events import Entrant
+from sprintlog.engine.service.driver.races import begin_race
+
 from .conftest import Run
 
 ASKED: dict[str, tuple[dict[str, str], list[str]]] = {
@@ -18,6 +22,7 @@ ASKED: dict[str, tuple[dict[str, str], list[str]]] = {
     "next": ({"sprint": "auth"}, ["--sprint", "auth"]),
     "queue list": ({"status": "pending"}, ["--status", "pending"]),
     "queue show": ({"request": "req-1"}, ["req-1"]),
+    "race show": ({"race": "fix"}, ["fix"]),
     "report": ({}, []),
     "iteration rules show": ({}, []),
     "schema": ({}, ["answers"]),
@@ -42,4 +47,8 @@ def night(sprint: Path, done: Run) -> Path:
     done("iteration", "end", *MEASURED)
     done("queue", "add", "Crash", "--priority", "high", "--type", "bug")
     done("journal entry record", "login", "--status", "completed", "--summary", "done")
+    # Only attempts that run require a git repository.
+    with sprintlog.open() as workspace:
+        fields = "c0ffee", (Entrant(("claude", "-p")),)
+        begin_race(workspace, "fix", fields, actor="runtime")
     return sprint

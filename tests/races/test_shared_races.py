@@ -1,10 +1,17 @@
-"""A race of two users with one log on PostgreSQL."""
+"""A race of two users with one log on PostgreSQL, and races on the page."""
 
 import json
 import time
 from pathlib import Path
 
 import pytest
+
+from sprintlog.engine.races.events import Entrant
+from sprintlog.engine.service.driver.races import begin_race
+from sprintlog.engine.sprint.plan.create import CreateSprint
+from sprintlog.engine.sprint.state.document_fields import ralph_fields
+from sprintlog.projections.page.live_pages import part
+from sprintlog.projections.workspace import Workspace
 
 from ..adapters.trees import git
 from ..postgres.server import server, why_not
@@ -40,3 +47,19 @@ def test_two_clones_run_a_race_together(tmp_path: Path) -> None:
     # Nothing ran twice: a finished run of an agent is recorded once.
     ran = [e["data"] for e in map(json.loads, out.splitlines()) if e["type"] == "agent-ran"]
     assert sum(scene.calls().values()) <= len(ran) + len(started)
+
+
+def test_the_page_lists_races_and_links_their_sprints(tmp_path: Path) -> None:
+    """A log with a race shows its attempts, and links those whose sprints exist."""
+    with Workspace.in_memory(tmp_path) as workspace:
+        assert "Races" not in part(workspace)
+        for name in ("old", "<b>"):
+            commands = Entrant(("claude", "-p")), Entrant(("codex",), "the <i>other</i>")
+            begin_race(workspace, name, ("c0ffee", commands), actor="runtime")
+        goal = CreateSprint(ralph_fields("Win"))
+        workspace.handle(goal, sprint_id="old-1")
+        shown = str(part(workspace))
+    assert shown.index("&lt;b&gt;-1") < shown.index("old-1")
+    assert 'href="sprint?id=old-1"' in shown
+    assert "the &lt;i&gt;other&lt;/i&gt;" in shown
+    assert shown.count("<td>not-started</td>") == 4

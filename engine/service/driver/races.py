@@ -33,7 +33,8 @@ def read_race(log: EventStore, race_id: str) -> Race:
 def race_ids(log: EventStore) -> list[str]:
     """Return the races in a log, sorted by the position of their first event."""
     found = [race for stream in log.streams() if (race := race_of(stream)) is not None]
-    return sorted(found, key=lambda race: (read_race(log, race).at, race))
+    begins = {x: next(log.read_stream(race_stream(x), until=1)).position for x in found}
+    return sorted(found, key=begins.__getitem__)
 
 
 def choose_race(log: EventStore, named: str | None) -> Race:

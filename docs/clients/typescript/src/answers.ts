@@ -944,6 +944,7 @@ export interface RaceAnswer {
   winner: number | null;
   iteration: number | null;
   reason: string | null;
+  others: string[];
 }
 
 /** An attempt in the order of a race's result; unknown figures are absent. */
@@ -1546,6 +1547,7 @@ export interface QuestionAnswers {
   next: Next;
   "queue list": RequestAnswer[];
   "queue show": RequestWithHistory;
+  "race show": RaceAnswer;
   report: IterationAnswer | IterationsAnswer | Written[] | { [name: string]: unknown };
   schema: { [name: string]: unknown };
   "show best": { [name: string]: unknown };
@@ -1617,6 +1619,9 @@ export interface QuestionGiven {
     sprint?: string | number;
     at?: string | number;
     request?: string | number;
+  };
+  "race show": {
+    race?: string | number;
   };
   report: {
     sprint?: string | number;
