@@ -8,14 +8,8 @@ from msgspec.structs import replace
 
 from ..adapters.folders import read_text
 from ..log.event import Event
+from ..sprint.agent import prompt
 from ..sprint.agent.actions import GATE, Action
-from ..sprint.agent.prompt import (
-    LEARNINGS_CHARS_MAX,
-    PHASE_ANSWER,
-    Telling,
-    handed,
-    notes_part,
-)
 from ..sprint.events import NoteDelivered
 from ..sprint.plan.templates import PromptTemplate, read_template
 from ..sprint.state import notes
@@ -32,7 +26,7 @@ def with_prompt(
     *,
     file: str | None = None,
     now: bool = True,
-    answer: str = PHASE_ANSWER,
+    answer: str = prompt.PHASE_ANSWER,
 ) -> Action:
     """Return an action with the prompt for its agent.
 
@@ -48,7 +42,7 @@ def with_prompt(
         return replace(action, task=action.prompt)
     template = None if file is None else template_in(workspace, file)
     learnings = _learnings(workspace) if now else ()
-    return handed(sprint, action, Telling(learnings, template, answer))
+    return prompt.handed(sprint, action, prompt.Telling(learnings, template, answer))
 
 
 @contextmanager
@@ -66,18 +60,17 @@ def passing_notes(
         is_free = is_run or sprint.knowledge.loops.open is None
         return notes.deliver(sprint.knowledge.notes, to, may_repeat=is_free)
 
-    def passed(sprint: Sprint, at: str) -> list[Event]:
-        return notes.confirm(sprint.knowledge.notes, to)
-
     known = workspace.sprint(sprint_id).knowledge.notes
     if all(note.is_certain for note in known.values()):
         yield ""
         return
     done = workspace.handle_with(sprint_id, decide, **envelope)
     sent = [x for x in map(CODEC.decode, done.events) if isinstance(x, NoteDelivered)]
-    yield notes_part(done.sprint.knowledge.notes, sent)
+    yield prompt.notes_part(done.sprint.knowledge.notes, sent)
     if sent and not is_run:
-        workspace.handle_with(sprint_id, passed, **envelope)
+        workspace.handle_with(
+            sprint_id, lambda one, at: notes.confirm(one.knowledge.notes, to), **envelope
+        )
 
 
 def template_in(workspace: ServiceWorkspace, file: str) -> PromptTemplate:
@@ -92,4 +85,4 @@ def _learnings(workspace: ServiceWorkspace) -> tuple[str, ...]:
     from ..journal.briefing import lines_within
 
     learnings = workspace.documents.current(JOURNAL).learnings
-    return tuple(lines_within(learnings, LEARNINGS_CHARS_MAX))
+    return tuple(lines_within(learnings, prompt.LEARNINGS_CHARS_MAX))

@@ -18,6 +18,7 @@ from sprintlog.commands import AddNote
 from sprintlog.engine.service.place.location import NOTES
 from sprintlog.servers import record_command
 
+from ...hooks.hooked import HookedSession, Tree
 from ..conftest import Run
 from ..goals import start, wait_for_nobody
 from .test_agents import AGENTS, HOOKED, NAMED, PERSON, Become, recorded
@@ -149,6 +150,31 @@ def test_failed_and_limited_runs(
     assert found == expected
 
 
+def test_the_fallback_gets_the_note_of_a_limited_agent(
+    folder: Path, done: Run, run: Run
+) -> None:
+    """The prompt of the fallback contains the note again, marked."""
+    (folder / "agent.sh").write_text(AGENT)
+    (folder / "play").write_text("echo worked; exit")
+    (folder / "plan.yaml").write_text("phases: [{id: a, prompt: A}]")
+    done("init")
+    done("sprint create one --plan plan.yaml")
+    done("note", "--to-agent", "use v2")
+    own = f"cat > own; {LIMIT}"
+    assert run("run", "--fallback", "sh agent.sh", "--", "sh", "-c", own).code == 0
+    assert "note-2, from a person" in (folder / "own").read_text()
+    assert marks(folder) == [["note-2 (repeated)"]]
+
+
+def test_wrap_delivers_nothing_and_ends_nothing(play: Any, done: Run) -> None:
+    """Without `run`, an urgent note ends nothing; `wrap` leaves it undelivered."""
+    said = done("note", "--to-agent", "--now", "stop").err
+    assert "no `sprintlog run` is active, so nothing is ended" in said
+    line = [sys.executable, "-m", "sprintlog.cli", "wrap", "--sprint", "win", "--", "true"]
+    subprocess.run(line, check=True, capture_output=True)
+    assert states(done) == {"note-2": "undelivered"}
+
+
 def test_an_urgent_note_ends_the_run(folder: Path, play: Any, done: Run) -> None:
     """The agent ends within seconds, its work remains, and the next prompt has the note."""
     (folder / "play").write_text("echo work >> work; test -e prompt.1 || sleep 60")
@@ -222,6 +248,19 @@ def test_a_hooked_session_gets_a_note_with_its_next_turn(
     assert hooked(folder, event, agent, **more) == ""
     assert states(done) == {"note-2": "delivered"}
     assert recorded(done, "note-delivered")[1]["confirmed"]
+
+
+def test_a_sessions_answer_acknowledges_a_note(
+    folder: Path, play: Any, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last line of a turn's answer may contain the acknowledgement."""
+    done("note", "--to-agent", "use v2")
+    assert "note-2" in hooked(folder, "UserPromptSubmit")
+    session = HookedSession(Tree(folder, monkeypatch))
+    session.ask()
+    session.call(work="done")
+    session.stop('Done.\n{"acknowledged": ["note-2"]}')
+    assert states(done) == {"note-2": "acknowledged"}
 
 
 def test_a_hook_within_run_prints_nothing(
