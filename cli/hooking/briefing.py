@@ -12,7 +12,7 @@ from sprintlog.engine.service.port import Envelope
 from sprintlog.engine.service.prompts import passing_notes
 from sprintlog.engine.sessions.events import SessionEvent, SessionStarted
 from sprintlog.engine.sessions.work import WITHIN
-from sprintlog.projections.text.briefing import LINES_MAX, briefing
+from sprintlog.projections.text.briefing import LINES_MAX, briefing, without_tags
 
 from .. import settings
 from .beat import opened
@@ -52,12 +52,12 @@ def print_notes(hooked: Hooked) -> None:
     agent = agent.partition("-")[0]
     if event is None or agent not in _PROMPTED or os.environ.get(WITHIN) == "run":
         return
-    envelope: Envelope = {"actor": event.actor, "causation_id": event.id, "is_loop": True}
+    envelope: Envelope = {"actor": event.actor, "causation_id": event.id}
     envelope["correlation_id"] = event.correlation_id
     with suppress(SprintlogError), opened() as workspace:
         name = workspace.choose(os.environ.get("SPRINTLOG_SPRINT"))
-        with passing_notes(workspace, name, hooked.heard.stream, **envelope) as text:
-            if text and agent != "claude":
+        with passing_notes(workspace, name, hooked.heard.stream, **envelope) as part:
+            if (text := without_tags(part)) and agent != "claude":
                 said = {"hookEventName": _PROMPTED[agent], "additionalContext": text}
                 text = json.dumps({"hookSpecificOutput": said})
             _print(text)

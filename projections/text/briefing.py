@@ -45,8 +45,13 @@ def briefing(
     return [*map(_line, head[: lines - 1]), MORE]
 
 
+def without_tags(text: str) -> str:
+    """Return the text with another character at the start of each tag."""
+    return _TAG.sub("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", text)
+
+
 def _line(text: str) -> str:
-    said = _TAG.sub("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", mask(text))
+    said = without_tags(mask(text))
     said = visible(" ".join(said.split()))
     return said if len(said) <= LINE_CHARS_MAX else f"{cut(said, LINE_CHARS_MAX - 1)}…"
 
