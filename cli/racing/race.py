@@ -60,7 +60,11 @@ class RaceGroup(typed.TypedGroup):
         return super().parse_args(ctx, args)
 
 
-@typed.group("race", cls=RaceGroup)
+@typed.group(
+    "race",
+    cls=RaceGroup,
+    lazy={"apply": "racing.apply:command", "clean": "racing.clean:command"},
+)
 def command() -> None:
     """Run several attempts at the same work, and choose the best.
 
@@ -129,7 +133,7 @@ def start(
     options = _options(click.get_current_context(), given)
     keep_ours()
     with open_or_make(output.note) as workspace:
-        own, _ = _repository(workspace)
+        own, _ = repository_of(workspace)
         commit, prompt = own.commit(), given["prompt_file"]
         for path in copies:
             check_inside(path, own.top)
@@ -173,7 +177,7 @@ def join(
     """
     _check(actor)
     with open_workspace() as workspace:
-        race, (own, _) = choose_race(workspace.log, race_id), _repository(workspace)
+        race, (own, _) = choose_race(workspace.log, race_id), repository_of(workspace)
         definition = race.defined
         if only is not None:
             race.attempt(only)
@@ -207,7 +211,7 @@ def _run(
     workspace: Workspace, race: Race, definition: RaceStarted, as_json: bool, **own: Any
 ) -> None:
     """Run the attempts of a race, print the result, and exit with its status."""
-    _, folder = _repository(workspace)
+    _, folder = repository_of(workspace)
     root, program = workspace.location.root, [sys.executable, "-P", "-m", "sprintlog.cli"]
     inside = str(here().relative_to(root)) if here().is_relative_to(root) else "."
     place = folder / race.id, inside, environment(), program
@@ -266,7 +270,7 @@ def _options(context: click.Context, given: dict[str, Any]) -> tuple[str, ...]:
     return (*typed_again(context, _OF_RUN - {"actor"}, _GIVEN), *more, *limit)
 
 
-def _repository(workspace: Workspace) -> tuple[OwnRepository, Path]:
+def repository_of(workspace: Workspace) -> tuple[OwnRepository, Path]:
     """Return the repository of a workspace, and the folder for its worktrees.
 
     Raise `RefusedError` if the workspace cannot have worktrees.

@@ -262,3 +262,25 @@ def went_back(
 def decoded(events: Sequence[RecordedEvent]) -> Iterable[Event]:
     """Return the decoded events, without those that were erased."""
     return (event for recorded in events if (event := event_of(recorded)) is not None)
+
+
+class RemovedTree(Struct, frozen=True):
+    """A worktree of an attempt that was removed, or would be in a dry run."""
+
+    attempt: int
+    path: str
+    sprint: str
+    snapshot: str | None
+    """The snapshot of its files; null in a dry run, or if nothing could be saved."""
+    existed: bool
+    """False if the worktree had been deleted, so that only git's record was pruned."""
+
+
+class CleanedRace(Struct, frozen=True):
+    """The removal of a race's worktrees, or its preview."""
+
+    action: str
+    race: str
+    done: bool
+    """False for a preview."""
+    trees: list[RemovedTree]

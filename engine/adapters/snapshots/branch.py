@@ -107,21 +107,17 @@ def make_branch(
     *,
     message: str,
     own: Collection[str],
+    parent: str | None = None,
 ) -> tuple[str, list[LeftOut]]:
     """Create a branch whose newest commit contains a snapshot's files.
 
     Return that commit, and the paths that differ from the snapshot. The commit's parent is
-    the checked-out commit, if any, whose entries are used for paths that the snapshot
-    omitted and for `own` paths. Raise `RefusedError` if the name is invalid or there is no
-    repository.
+    `parent` or, by default, the checked-out commit, if any, whose entries are used for
+    paths that the snapshot omitted and for `own` paths. Raise `RefusedError` if the name is
+    invalid or there is no repository.
     """
-    directory = git_directory(root / ".git")
-    if directory is None:
-        raise NotFoundError(
-            f"{root} is not a git repository",
-            hint="omit --branch to write the files into a new folder",
-        )
-    directory = (root / directory).resolve()
+    repository = repository_at(root)
+    directory = repository.directory
     theirs = Git(directory, store.git.environment)
     ref = f"refs/heads/{name}"
     try:
@@ -134,26 +130,9 @@ def make_branch(
         raise RefusedError(f"cannot create a branch: {root} does not use SHA-1")
     if theirs.run("for-each-ref", "--format=x", ref):
         raise RefusedError(f"branch {name} already exists", branch=name)
-    head = _head(theirs)
-    repository = GitRepository(root, directory, common_directory(directory))
-    with borrowed(repository, theirs.environment) as git:
-        entries = entries_of(git, head)
-        with store.blobs() as ours, blobs_of(git) as blob:
-
-            def theirs_or_nothing(oid: str) -> bytes:
-                # A partial clone lacks some objects, and nothing is fetched for this.
-                try:
-                    return blob(oid)
-                except GitError:
-                    return b""
-
-            kept, left = entries_kept(
-                snapshot, entries, own=own, their_blob=theirs_or_nothing, our_blob=ours
-            )
+    head = parent or _head(theirs)
     objects = repository.common / "objects"
-    tree = _tree_of(store, snapshot.commit)
-    if kept:
-        tree = _tree_with(store, tree, kept, objects)
+    tree, left = _whole_tree(store, snapshot, repository, head, own=own, objects=objects)
     _hand_over(store, tree, head, objects)
     parents = ["-p", head] if head else []
     made = theirs.run_in(
@@ -169,6 +148,61 @@ def make_branch(
     new = made.decode().strip()
     theirs.run_in(directory, "update-ref", ref, new, "0" * 40, umask=-1)
     return new, left
+
+
+def make_patch(
+    store: Store, snapshot: Snapshot, root: Path, commit: str, *, own: Collection[str]
+) -> tuple[bytes, list[LeftOut]]:
+    """Return a patch for `git apply` from a commit to a snapshot, as for `make_branch`.
+
+    Nothing is written to the repository. The lock must be held.
+    """
+    repository, objects = repository_at(root), store.git.folder / "objects"
+    known = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(repository.common / "objects")}
+    tree, left = _whole_tree(store, snapshot, repository, commit, own=own, objects=objects)
+    call = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames")
+    folder = store.git.folder
+    return store.git.run_in(folder, *call, commit, tree, variables=known), left
+
+
+def repository_at(root: Path) -> GitRepository:
+    """Return the repository of a work tree's root; raise `NotFoundError` if none."""
+    directory = git_directory(root / ".git")
+    if directory is None:
+        raise NotFoundError(
+            f"{root} is not a git repository",
+            hint="omit --branch to write the files into a new folder",
+        )
+    directory = (root / directory).resolve()
+    return GitRepository(root, directory, common_directory(directory))
+
+
+def _whole_tree(
+    store: Store,
+    snapshot: Snapshot,
+    repository: GitRepository,
+    head: str,
+    *,
+    own: Collection[str],
+    objects: Path,
+) -> tuple[str, list[LeftOut]]:
+    """Create a tree with a snapshot's files and a commit's other entries in `objects`."""
+    with borrowed(repository, store.git.environment) as git:
+        entries = entries_of(git, head)
+        with store.blobs() as ours, blobs_of(git) as blob:
+
+            def theirs_or_nothing(oid: str) -> bytes:
+                # A partial clone lacks some objects, and nothing is fetched for this.
+                try:
+                    return blob(oid)
+                except GitError:
+                    return b""
+
+            kept, left = entries_kept(
+                snapshot, entries, own=own, their_blob=theirs_or_nothing, our_blob=ours
+            )
+    tree = _tree_of(store, snapshot.commit)
+    return (_tree_with(store, tree, kept, objects) if kept else tree), left
 
 
 def _tree_of(store: Store, commit: str) -> str:

@@ -113,6 +113,8 @@ class Merge(NamedTuple):
     conflicts: list[Conflict]
     left: list[LeftOut]
     """The paths that their snapshot omits, so that their changes are unknown."""
+    alike: frozenset[str]
+    """The paths of these that were not known before, either."""
 
 
 MergeFile = Callable[[bytes, bytes, bytes], tuple[bytes, bool]]
@@ -132,10 +134,10 @@ def merge(
     """Merge the files for which `is_meant` returns true; `label` names their side."""
     omitted = {path for path, _ in theirs.left_out}
     is_vague = theirs.left_out_count > len(omitted)
-    made = Merge({}, {}, [], [])
+    alike = frozenset(path for path in omitted if is_in(path, base.omitted))
+    made = Merge({}, {}, [], [], alike)
     for path, reason in theirs.left_out:
-        is_news = reason != OTHER_TREE and not is_in(path, base.omitted)
-        if is_meant(path) and is_news:
+        if is_meant(path) and reason != OTHER_TREE:
             made.left.append(LeftOut(path, f"{NOT_KNOWN}: {reason}"))
     for path in filter(is_meant, sorted({*base.files, *theirs.files})):
         before, own = base.files.get(path), ours.files.get(path)

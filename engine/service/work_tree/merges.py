@@ -4,9 +4,14 @@ import stat
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from ...adapters.git.repositories import GitRepository, common_directory, git_directory
 from ...adapters.git.untrusted import UntrustedGit, borrowed
-from ...adapters.snapshots.branch import Blob, HeadEntry, entries_of, in_another_form
+from ...adapters.snapshots.branch import (
+    Blob,
+    HeadEntry,
+    entries_of,
+    in_another_form,
+    repository_at,
+)
 from ...adapters.snapshots.entries import GIT_MODES, Snapshot, TreeEntry, parents_of
 from ...adapters.snapshots.merge import Base, Merge, file_merger, keep_merged, merge
 from ...adapters.snapshots.objects import DamagedError, blobs_of
@@ -82,7 +87,7 @@ def merged_order(
         git = None
         if base.commit or base.only_committed:
             git = stack.enter_context(
-                borrowed(_repository(workspace), store.git.environment)
+                borrowed(repository_at(workspace.location.root), store.git.environment)
             )
             blob = _either(blob, stack.enter_context(blobs_of(git)))
         if base.snapshot:
@@ -110,15 +115,6 @@ def merged_order(
     snapshot, paths = keep_merged(store, ours, made, at_seconds=at)
     # Without paths, the result is equal to the present files.
     return order._replace(snapshot=snapshot, paths=paths), made
-
-
-def _repository(workspace: Service) -> GitRepository:
-    root = workspace.location.root
-    directory = git_directory(root / ".git")
-    if directory is None:
-        raise RefusedError(f"{root} is not a git repository: the base is unknown")
-    directory = (root / directory).resolve()
-    return GitRepository(root, directory, common_directory(directory))
 
 
 def _either(one: Blob, other: Blob) -> Blob:
@@ -164,7 +160,7 @@ def _is_committed(entry: TreeEntry, known: HeadEntry, blob: Blob) -> bool:
 def _check_committed(git: UntrustedGit, made: Merge, ours: Snapshot, blob: Blob) -> None:
     """Raise `RefusedError` if the merge changes files that are not committed."""
     head, changed = entries_of(git, "HEAD"), []
-    for path in [*made.changes, *(one.path for one in made.conflicts)]:
+    for path in made.changes:
         own, known = ours.files.get(path), head.get(path)
         is_program = own is not None and bool(own.mode & 0o100)
         if own is None or known is None:
@@ -175,7 +171,7 @@ def _check_committed(git: UntrustedGit, made: Merge, ours: Snapshot, blob: Blob)
             )
         changed += [] if is_clean else [shown(path)]
     if changed:
-        named = ", ".join(sorted({*changed})[:SHOWN_MAX])
+        named = ", ".join(changed[:SHOWN_MAX])
         more = f" and {len(changed) - SHOWN_MAX} more" if changed[SHOWN_MAX:] else ""
         raise RefusedError(
             f"nothing was changed: files with uncommitted changes would be changed: "

@@ -6,13 +6,11 @@ restore; steps that were already done have no effect.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-from ...adapters.snapshots import branch, capture, entries, halves
+from ...adapters.snapshots import capture, entries, halves
 from ...adapters.snapshots.file_stats import cache_of, load, save_restored
 from ...adapters.snapshots.merge import Merge
-from ...adapters.snapshots.one_file import check_free, extract
 from ...adapters.snapshots.placement import NO_STATS, PlacedFiles, order_of_writes, place
 from ...adapters.snapshots.plan import PlacementPlan, needed, plan
 from ...adapters.snapshots.store import Store
@@ -23,7 +21,7 @@ from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...sprint.events import BEFORE_RESTORE, FilesRestored, KeptCopy, RestoreStarted
 from ...sprint.iterations import snapshots
-from ...sprint.state.knowledge import HeldSnapshot, Restore
+from ...sprint.state.knowledge import Restore
 from ...sprint.state.sprint import Sprint
 from ..command_context import completed
 from ..place.location import artifacts_path
@@ -31,7 +29,6 @@ from ..place.trees import shown_tree
 from ..port import Envelope, Outcome, Service
 from ..streams.evaluation import evaluate
 from .merges import MergeBase, merged_order
-from .own_paths import own_paths
 from .restore_plan import (
     NOTHING,
     RestoreOrder,
@@ -63,56 +60,6 @@ class Restored(NamedTuple):
     def events(self) -> Sequence[RecordedEvent]:
         """Return the recorded events."""
         return self.outcome.events if self.outcome is not None else ()
-
-
-def into_folder(
-    workspace: Service,
-    store: Store,
-    commit: str,
-    target: Path,
-    paths: Sequence[str],
-    *,
-    is_dry: bool = False,
-) -> PlacementPlan:
-    """Copy a snapshot's files into a new folder, unless `is_dry` is true.
-
-    Return the plan with the files to write and the files that cannot be restored.
-    """
-    snapshot, wanted = _whole(workspace, store, commit, paths)
-    check_free(target)
-    if not is_dry:
-        with store.blobs() as blob:
-            extract(snapshot, wanted, target, blob)
-    return wanted
-
-
-def into_branch(
-    workspace: Service, store: Store, held: HeldSnapshot, name: str, *, is_dry: bool = False
-) -> tuple[str | None, PlacementPlan]:
-    """Create a git branch from a snapshot's files, unless `is_dry` is true.
-
-    Return the branch's commit, and the paths that differ between the branch and the
-    snapshot.
-    """
-    snapshot, wanted = _whole(workspace, store, held.snapshot)
-    if is_dry:
-        return None, wanted
-    root, own = workspace.location.root, own_paths(workspace)
-    said = f"The files of iteration {held.iteration}\n\nSnapshot {held.snapshot}.\n"
-    commit, left = branch.make_branch(store, snapshot, root, name, message=said, own=own)
-    return commit, wanted._replace(skipped=left)
-
-
-def _whole(
-    workspace: Service, store: Store, commit: str, paths: Sequence[str] = ()
-) -> tuple[entries.Snapshot, PlacementPlan]:
-    """Return a snapshot and the plan to write it to an empty folder; check all content."""
-    bring(workspace, store, commit)
-    snapshot = store.read(commit)
-    wanted = plan(snapshot, NOTHING, paths=paths, alone=own_paths(workspace))
-    check_meant({*snapshot.files, *snapshot.folders}, paths)
-    check_bytes(wanted, store.damaged(entry.oid for entry in wanted.writes.values()))
-    return snapshot, wanted
 
 
 def in_place(
@@ -231,7 +178,8 @@ def _prepare(
             order, merge = merged_order(workspace, store, asked, base, present)
         made = plan_for(workspace, store, sprint, order, present)
         if merge is not None:
-            made = made._replace(skipped=[*made.skipped, *merge.left])
+            skipped, alike = [*made.skipped, *merge.left], made.alike | merge.alike
+            made = made._replace(skipped=skipped, alike=alike)
         damaged = store.damaged(needed(made))
         if not damaged:
             return taken, made, order, merge

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -155,21 +156,46 @@ def test_killed_merge_is_finished_or_undone(
         git(Path.cwd(), "checkout", "-q", ".")
 
 
-def test_why_names_the_iteration_of_the_other_tree(linked: Path, done: Run) -> None:
-    """A merged line belongs to the iteration that wrote it, with its later rollback."""
+@pytest.mark.long
+@pytest.mark.parametrize("step", range(12))
+def test_merge_killed_at_any_time_is_repeated(linked: Path, done: Run, step: int) -> None:
+    """The same command finishes the merge, and one undo reverts it."""
+    put(Path("f"), with_line(8, b"ours"))
+    before, words = files(Path.cwd()), ("restore", ".", *SOURCE, "--yes")
+    with subprocess.Popen([sys.executable, "-m", "sprintlog.cli", *words]) as process:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.1 + step * 0.05)
+        process.kill()
+    done(*words)
+    assert files(Path.cwd())["f"] == with_line(0, b"theirs", with_line(8, b"ours"))
+    assert "gone" not in files(Path.cwd())
+    done("undo", "--sprint", "fix", "--yes")
+    assert files(Path.cwd()) == before
+
+
+def test_why_names_the_iteration_of_the_other_tree(
+    linked: Path, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A merged line belongs to the iteration that wrote it; a rollback removes it."""
+    monkeypatch.chdir(linked)
+    done("iteration", "end")
+    done("iteration", "start")
+    put(linked / "d/new", b"newer\n")
+    done("iteration", "end", "--snapshot")
+    monkeypatch.chdir(linked.with_name("main"))
     done("sprint", "create", "own", "--goal", "it works")
     done("sprint", "start")
     done("iteration", "snapshot")
     done("iteration", "start")
     put(Path("f"), with_line(8, b"ours"))
     done("iteration", "end", "--snapshot")
-    done("restore", "f", *SOURCE, "--yes")
+    done("restore", "f", "--from", "fix@2", "--yes")
     assert done("why", "f:1", "--json").json["iterations"] == ["fix:1"]
     done("iteration", "start")
     put(Path("f"), with_line(4, b"later", Path("f").read_bytes()))
     done("iteration", "end", "--snapshot")
     found = [done("why", f"f:{n}", "--json").json["iterations"] for n in (1, 5, 9)]
     assert found == [["fix:1"], ["2"], ["1"]]
-    assert "The changes of fix@1 were merged" in done("log").out
+    assert "The changes of fix@2 were merged" in done("log").out
     done("rollback", "iter:1", "--files", "--yes")
     assert files(Path.cwd())["f"] == with_line(8, b"ours")

@@ -10,11 +10,11 @@ from sprintlog.cli.typed import READING, RECORDING
 
 from ..generate import commands, figures, how_many, own_options, shared_options
 
-COMMANDS_MAX = 142
-"""Three were added for races, which are started, joined and shown. One was added for
-accepting changed tests; eight for a page, servers, trust and programs;
-four for extensions; one that sets up a work tree in one step."""
-OWN_OPTIONS_MAX = 457
+COMMANDS_MAX = 144
+"""Five were added for races, which are started, joined, shown, applied and cleaned. One
+was added for accepting changed tests; eight for a page, servers, trust and programs; four
+for extensions; one that sets up a work tree in one step."""
+OWN_OPTIONS_MAX = 466
 """To add more than these, merge some, or give the reason here.
 
 Automatic work of a loop is specified for `run`, and in `rules set` for custom loops.
@@ -28,13 +28,12 @@ an option of `run` and `rules set`, and `iteration accept` requires a reason. `s
 --short` is for shell prompts, and `status --verbose` prints the lines that 15 lines
 omit. `--until` completes a goal, which is given to `sprint create` and `run`. `setup`
 previews, checks and removes its changes in a project or for a user, and asks for copies
-of transcripts. `--log` names the logs of commands that read several, and `list --by` groups
-their iterations. `restore --from`
-names another sprint, and its `--force` is that of `rollback`.
-`run --goal` and
-`--max-iterations` define a missing sprint. Races have eight: what differs between
-attempts, their number and place, and the preparation of worktrees.
-`note` sends notes to an agent, with two options.
+of transcripts. `--log` names the logs of commands that read several, and `list --by`
+groups their iterations. `restore --from` names another sprint, and its `--force` is that of
+`rollback`. `run --goal` and `--max-iterations` define a missing sprint. Races have eight:
+what differs between attempts, their number and place, and the preparation of worktrees.
+`note` sends notes to an agent, with two options. `race apply` names an attempt, a branch or
+a patch, and `race clean` may discard files; both preview.
 """
 SAME_MAX = 12
 """An option that means the same in more commands belongs on the page of a topic."""
