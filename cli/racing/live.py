@@ -38,16 +38,16 @@ def _said(one: AttemptAnswer) -> Iterator[str]:
     yield one.state
     yield f"iteration {one.iterations}" if one.iterations else ""
     yield "" if found.score is None else f"score {found.score:.2f}"
-    yield (
-        "" if found.test_count is None else f"tests {found.tests_passed}/{found.test_count}"
-    )
+    is_tested = found.test_count is not None
+    yield f"tests {found.tests_passed}/{found.test_count}" if is_tested else ""
     yield one.reason or "" if one.status is not None else ""
 
 
-def print_race(workspace: Workspace, race: Race, *, as_json: bool) -> None:
-    """Print a race."""
+def print_race(workspace: Workspace, race: Race, *, as_json: bool) -> RaceAnswer:
+    """Print a race, and return what was printed."""
     answer = race_answer(workspace, race)
     output.print_answer(answer, race_lines(answer), as_json=as_json)
+    return answer
 
 
 def race_lines(answer: RaceAnswer) -> list[str]:

@@ -23,7 +23,6 @@ from sprintlog.engine.service.driver.race import RaceSettings, RaceSupervisor
 from sprintlog.engine.service.driver.races import begin_race, choose_race
 from sprintlog.engine.service.place.location import HIDDEN, spool_folders
 from sprintlog.engine.sprint.state.document_fields import ITERATIONS_MAX
-from sprintlog.projections.views.races import race_answer
 from sprintlog.projections.workspace import Workspace
 
 from .. import output, record, settings, typed
@@ -34,7 +33,7 @@ from ..iterations.loop_rules import JudgingOptions
 from ..work.run import command as run_command
 from ..work.run_options import typed_again
 from ..wrapping.recorder import open_or_make
-from .live import LiveRace, print_race, race_lines
+from .live import LiveRace, print_race
 
 _OF_RUN = {
     *JudgingOptions._fields,
@@ -201,10 +200,9 @@ def show(race_id: str | None, as_json: bool) -> None:
     """
     with open_workspace() as workspace:
         race = choose_race(workspace.log, race_id)
-        answer = race_answer(workspace, race)
-    output.print_answer(answer, race_lines(answer), as_json=as_json)
-    if answer.others and not as_json:
-        output.note(f"other races: {', '.join(answer.others[-5:])}")
+        others = print_race(workspace, race, as_json=as_json).others
+    if others and not as_json:
+        output.note(f"other races: {', '.join(others[-5:])}")
 
 
 def _run(

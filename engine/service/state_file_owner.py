@@ -177,10 +177,12 @@ def _of_others(service: Service, sprints: Collection[str]) -> NotFoundError:
     name = next(_newest_first(service), next(iter(sprints)))
     where = shown_tree(service.location, service.sprint(name).knowledge.own_tree)
     more = f", and {len(sprints) - 1} more" if len(sprints) > 1 else ""
+    is_race = any(stream.startswith("race/") for stream in service.log.streams())
+    race = "run `sprintlog race show` to see the race, " if is_race else ""
     return NotFoundError(
         f"this work tree has no sprint: sprint {name} belongs to {where}{more}",
-        hint="run `sprintlog sprint create ID` with --goal or --plan to create one here, "
-        f"or use that one with `--sprint {quote(name)}`",
+        hint=f"{race}run `sprintlog sprint create ID` with --goal or --plan to create one "
+        f"here, or use that one with `--sprint {quote(name)}`",
         sprint=name,
     )
 

@@ -50,6 +50,7 @@ LEFT_OUT = {
     *("cause", "alerts", "evidence", "runs", "reports"),
     *("git", "best", "complete", "incomplete"),
     *("calls", "tools", "settled", "last_at"),
+    *("attempts", "ranking"),
 }
 """Fields that are shown differently, or only by `show event`."""
 BARE = ("status", "priority", "request_type", "decision", "action", "place")

@@ -46,6 +46,7 @@ def test_the_verified_attempt_wins_over_a_regression_and_a_tampered_measure(
     tree = Path(answer["attempts"][0]["path"])
     assert (tree / "work.txt").read_text() == "line\n" * 5
     assert tree.stat().st_mode & 0o777 == 0o700
+    assert "run `sprintlog race show` to see the race" in scene.run("status")[2]
     # The decided race is not run again, and its name is taken.
     code, _, err = scene.race("--name", "race-1")
     assert code == 1
