@@ -44,7 +44,7 @@ def _said(one: AttemptAnswer) -> Iterator[str]:
 
 
 def print_race(workspace: Workspace, race: Race, *, as_json: bool) -> RaceAnswer:
-    """Print a race, and return what was printed."""
+    """Print a race, and return the answer."""
     answer = race_answer(workspace, race)
     output.print_answer(answer, race_lines(answer), as_json=as_json)
     return answer
