@@ -62,14 +62,11 @@ def _waits_to_begin(call: "_Call", phase: str | None) -> bool:
 
 def learn(workspace: Workspace, given: arguments.Learn, caller: Caller) -> str:
     """Add a learning to the journal or, if it is not open, as a note to the sprint."""
-    words = (*arguments.LEARNING_TYPES, *arguments.PATTERNS, arguments.NOTE)
-    _check_word("kind", given.kind, words)
     _check_said(text=given.text)
     call = _Call(workspace, "learn", given, caller)
     if given.kind == arguments.NOTE:
-        sent = call.handle(commands.AddNote(given.text, to_agent=True))
-        call.refresh()
-        return _answer(_recorded(sent))
+        return _answer(_recorded(call.handle(commands.AddNote(given.text, to_agent=True))))
+    _check_word("kind", given.kind, (*arguments.LEARNING_TYPES, *arguments.PATTERNS))
     if given.kind in arguments.PATTERNS and workspace.log.version(_JOURNAL) > 0:
         return _pattern(call, given)
     learning = commands.SaidLearning(given.text, given.kind, ", ".join(given.files))

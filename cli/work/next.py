@@ -2,7 +2,6 @@
 
 import os
 import sys
-from contextlib import AbstractContextManager, nullcontext
 
 from msgspec.structs import replace
 
@@ -42,12 +41,10 @@ def command(only_prompt: bool, prompt_file: str | None, reading: ReadOptions) ->
         action = named_sprint.told(what_is_next(workspace, sprint, at=reading.at))
         file, is_now = prompt_file_in(workspace, prompt_file), reading.at is None
         action = with_prompt(workspace, sprint, action, file=file, now=is_now)
-        passing: AbstractContextManager[str] = nullcontext("")
-        is_passed_on = is_now and action.prompt and (reading.as_json or only_prompt)
-        if is_passed_on and off_by() is None:
-            actor = check_actor(os.environ.get("SPRINTLOG_ACTOR") or default_actor())
-            passing = passing_notes(workspace, sprint.id, NEXT, actor=actor)
-        with passing as part:
+        is_read = is_now and action.prompt and (reading.as_json or only_prompt)
+        to = NEXT if is_read and off_by() is None else ""
+        actor = to and check_actor(os.environ.get("SPRINTLOG_ACTOR") or default_actor())
+        with passing_notes(workspace, sprint.id, to, actor=actor) as part:
             if part:
                 action = replace(action, prompt=f"{part}\n\n{action.prompt}")
             if reading.as_json:

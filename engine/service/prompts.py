@@ -51,8 +51,9 @@ def passing_notes(
 ) -> Iterator[str]:
     """Record the delivery of the notes that are due, and yield their part of the prompt.
 
-    `to` is the recipient. Unless it is a run, the delivery is confirmed after the block,
-    and unknown deliveries are repeated only if no run is in progress.
+    `to` is the recipient; without it, nothing is delivered. Unless it is a run, the
+    delivery is confirmed after the block, and unknown deliveries are repeated only if no
+    run is in progress.
     """
     is_run = to.startswith(notes.RUN)
 
@@ -61,7 +62,7 @@ def passing_notes(
         return notes.deliver(sprint.knowledge.notes, to, may_repeat=is_free)
 
     known = workspace.sprint(sprint_id).knowledge.notes
-    if all(note.is_certain for note in known.values()):
+    if not to or all(note.is_certain for note in known.values()):
         yield ""
         return
     done = workspace.handle_with(sprint_id, decide, **envelope)
