@@ -35,6 +35,34 @@ def test_an_interrupted_race_is_continued_by_the_same_command(tmp_path: Path) ->
     assert "continuing race race-1" in err
 
 
+def test_no_agent_outlives_a_killed_supervisor(tmp_path: Path) -> None:
+    """If only the supervisor is killed, its runs end their agents at once."""
+    scene = Scene(tmp_path, AGENT_1="hang", AGENT_2="hang", AGENT_3="hang")
+    process = scene.start(*race_words(), "--", *COMMAND)
+    until = time.monotonic() + 30
+    while len(scene.calls()) < 3:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    scene.await_silence(15)
+
+
+def test_two_supervisors_in_one_work_tree_share_the_attempts(tmp_path: Path) -> None:
+    """Beside a running race, `join` runs only attempts that nobody runs."""
+    scene = Scene(tmp_path, AGENT_SECONDS="0.4", AGENT_3="good")
+    first = scene.start(*race_words("--parallel", 1), "--", *COMMAND)
+    until = time.monotonic() + 30
+    while not scene.calls():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    code, out, err = scene.run("race", "join", "race-1", "--parallel", 1, "--json")
+    first.communicate(timeout=60)
+    assert (code, first.returncode) == (0, 0), err
+    assert json.loads(out)["ranking"] == scene.shown()["ranking"]
+    assert max(scene.calls().values()) <= 6
+
+
 @pytest.mark.long
 def test_a_hanging_and_a_destroyed_attempt_do_not_stop_a_race(tmp_path: Path) -> None:
     """An agent that hangs is ended by its run, and a deleted worktree ends its attempt."""

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.races.events import Entrant
-from sprintlog.engine.service.driver.races import begin_race
+from sprintlog.engine.errors import ConflictError
+from sprintlog.engine.races.events import AttemptStarted, Entrant
+from sprintlog.engine.service.driver.races import begin_race, record
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.document_fields import ralph_fields
 from sprintlog.projections.page.live_pages import part
@@ -63,3 +64,17 @@ def test_the_page_lists_races_and_links_their_sprints(tmp_path: Path) -> None:
     assert 'href="sprint?id=old-1"' in shown
     assert "the &lt;i&gt;other&lt;/i&gt;" in shown
     assert shown.count("<td>not-started</td>") == 4
+
+
+def test_an_attempt_is_started_by_one_process(tmp_path: Path) -> None:
+    """Of two processes that know the same state of a race, only one starts an attempt."""
+    with Workspace.in_memory(tmp_path) as workspace:
+        fields = "c0ffee", (Entrant(("claude", "-p")),)
+        race, _, _ = begin_race(workspace, None, fields, actor="runtime")
+        assert race.id == "race-1"
+        started = AttemptStarted(1, "race-1-1", "/tree", "host", "c0ffee")
+        record(workspace, race, started, actor="runtime")
+        with pytest.raises(ConflictError):
+            record(workspace, race, started, actor="runtime")
+        _, _, is_new = begin_race(workspace, None, fields, actor="runtime")
+        assert not is_new
