@@ -27,9 +27,9 @@ from .actions import WebHost
 from .followed_log import (
     EventLine,
     FellBehindError,
+    FollowedLog,
     LogNews,
     OpenWorkspace,
-    ServedLog,
     Tail,
     results_of,
 )
@@ -83,7 +83,7 @@ class Server:
         self.form_token = form_token(settings.access.token)
         token = self.form_token if settings.writes else None
         self.logs = {
-            name: ServedLog(name, x, LivePages(actions.ACTIONS, token))
+            name: FollowedLog(name, x, LivePages(actions.ACTIONS, token))
             for name, x in logs.items()
         }
         # After a restart, the positions of older pages are outside the range.
@@ -116,7 +116,7 @@ class Server:
         changes = enumerate(lines or [None], at)
         self.news.take([LogNews(n, name, line) for n, line in changes])
 
-    def _one(self, request: Request) -> ServedLog | None:
+    def _one(self, request: Request) -> FollowedLog | None:
         """Return the log that an address names; None if it is an address of all logs."""
         if (name := request.path_params.get("log")) is None:
             return None if len(self.logs) > 1 else next(iter(self.logs.values()))
@@ -124,7 +124,7 @@ class Server:
             raise errors.NotFoundError(f"there is no log {name[:60]!r} on this server")
         return self.logs[name]
 
-    def _log(self, request: Request) -> ServedLog:
+    def _log(self, request: Request) -> FollowedLog:
         if (one := self._one(request)) is None:
             known = ", ".join(f"/log/{name}/" for name in self.logs)
             raise errors.NotFoundError(f"the address of a log begins with {known}")
@@ -205,7 +205,7 @@ class Server:
         return _Stream(self, self.said(log, after))
 
     async def said(
-        self, log: ServedLog | None, after: int
+        self, log: FollowedLog | None, after: int
     ) -> AsyncIterator[ServerSentEvent]:
         """Yield the messages of a stream after a position while the stream is open."""
         try:
@@ -265,7 +265,7 @@ class Server:
         return given
 
 
-def _record(log: ServedLog, wanted: actions.WantedAction, version: int) -> None:
+def _record(log: FollowedLog, wanted: actions.WantedAction, version: int) -> None:
     # Use a separate connection: waiting for the lock must not delay readers.
     with log.opens() as workspace:
         wanted.record(workspace, version)

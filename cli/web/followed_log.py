@@ -118,7 +118,7 @@ class LogNews(msgspec.Struct, frozen=True):
     """The appended event; None if the log became readable or unreadable."""
 
 
-class ServedLog:
+class FollowedLog:
     """A log that is served: its pages, its newest events, and the answers to questions.
 
     A single thread opens its store and answers; the states of sprints stay in memory.
@@ -190,7 +190,7 @@ def lines_after(workspace: Workspace, after: int, limit: int) -> list[EventLine]
     return [*map(event_line, islice(workspace.log.read(after=after), limit))]
 
 
-def results_of(logs: Sequence[ServedLog], by: str) -> str:
+def results_of(logs: Sequence[FollowedLog], by: str) -> str:
     """Return the page of the results in all logs that can be read, which this opens."""
     opened, left_out = dict[str, Workspace](), list[str]()
     with ExitStack() as stack:

@@ -18,6 +18,11 @@ ALWAYS_NOW = {
     "sprintlog store import": "makes a log",
     "sprintlog run": "acts",
     "sprintlog wrap": "runs a command",
+    **{
+        f"sprintlog race {name}": "acts on the present race"
+        for name in ("start", "join", "apply", "clean")
+    },
+    "sprintlog race show": "shows the present race",
     "sprintlog hook": "records what an agent did now",
     "sprintlog config": "shows the current settings",
     "sprintlog setup": "installs what is missing now",
