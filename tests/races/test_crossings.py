@@ -15,6 +15,7 @@ from .racing import COMMAND, OPTIONS, Scene, race_words
 FAST = {"AGENT_SECONDS": "0.3"}
 
 
+@pytest.mark.long
 def test_an_interrupted_race_is_continued_by_the_same_command(tmp_path: Path) -> None:
     """Ctrl-C ends all attempts, which keep their work; another definition is refused."""
     scene = Scene(tmp_path, AGENT_SECONDS="0.6")
@@ -118,6 +119,7 @@ def test_two_races_run_at_once(tmp_path: Path) -> None:
     assert scene.changed() == ""
 
 
+@pytest.mark.long
 def test_worktrees_get_submodules_copies_and_their_preparation(tmp_path: Path) -> None:
     """Used submodules are cloned locally, links stay links, and --prepare runs once."""
     scene = Scene(tmp_path, AGENT_1="good")
@@ -168,6 +170,7 @@ def test_a_race_that_waits_for_a_person_ends_with_the_status_of_its_run(
     assert scene.run(*words)[0] == 0
 
 
+@pytest.mark.long
 def test_attempts_of_a_recorded_race_run_one_by_one(tmp_path: Path) -> None:
     """`--plan-only` runs nothing, and `join --attempt` one attempt; the last decides."""
     scene = Scene(tmp_path, AGENT_2="cheat", AGENT_3="good")

@@ -23,7 +23,7 @@ from .racing import COMMAND, Scene, race_words
 def test_two_clones_run_a_race_together(tmp_path: Path) -> None:
     """Each attempt runs once, in one of the clones, and both show the same decision."""
     url = server().new_url()
-    scene = Scene(tmp_path, SPRINTLOG_LOG=url, AGENT_SECONDS="0.5", AGENT_3="good")
+    scene = Scene(tmp_path, SPRINTLOG_LOG=url, AGENT_SECONDS="0.3", AGENT_3="good")
     other = tmp_path / "other"
     git(tmp_path, "clone", "-q", str(scene.main), str(other))
     words = race_words("--parallel", 1, "--name", "fix")

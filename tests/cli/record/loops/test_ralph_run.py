@@ -32,6 +32,20 @@ def test_reaches_a_goal(
     done("verify")
 
 
+def test_a_missing_sprint_is_created_with_a_goal_and_a_limit(
+    folder: Path, run: Run, done: Run
+) -> None:
+    """`--goal` creates the named sprint, and `--max-iterations` sets its limit."""
+    command = ("--", "sh", "-c", "cat >/dev/null; echo >> work; echo on")
+    options = ("--rest", 0, "--sprint", "new", "--goal", "Win")
+    assert run("run", *options, "--max-iterations", 1, *command).code == 20
+    document = done("show", "progress", "--json", "--sprint", "new").json
+    assert (document["goal"], document["stats"]["max-iterations"]) == ("Win", 1)
+    assert run("run", *options, "--max-iterations", 2, *command).code == 20
+    assert done("status", "--json", "--sprint", "new").json["stats"]["max-iterations"] == 2
+    assert (folder / "work").read_text() == "\n" * 2
+
+
 @pytest.mark.long
 def test_keeps_the_files_of_each_iteration(
     folder: Path, run: Run, goal_agent: Make, done: Run, monkeypatch: pytest.MonkeyPatch
