@@ -108,7 +108,7 @@ def command(
                 order = order._replace(into=str(target))
                 files = views.changed_files(made, order=order)
             where = f"{branch} {files.commit or ''}".rstrip() if branch else str(target)
-            _tell(run, held, files, where, wanted)
+            tell_copied(run, held, files, where, wanted)
 
 
 def _merge(
@@ -146,11 +146,12 @@ def merge_here(run: Recording, step: Step, wanted: Agreement) -> Done:
     return done
 
 
-def _tell(
+def tell_copied(
     run: Recording, held: HeldSnapshot, files: ChangedFiles, where: str, wanted: Agreement
 ) -> None:
+    """Print the files that were copied, or would be in a dry run, and their place."""
     sprint = run.workspace.sprint(run.sprint_id)
-    answer = views.would_go_back("extract", sprint, files=files, done=not wanted.dry_run)
+    answer = views.would_go_back(run.name, sprint, files=files, done=not wanted.dry_run)
     if wanted.dry_run:
         show(run, answer)
     elif run.options.as_json:

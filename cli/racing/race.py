@@ -62,7 +62,7 @@ class RaceGroup(typed.TypedGroup):
 @typed.group(
     "race",
     cls=RaceGroup,
-    lazy={"apply": "racing.apply:command", "clean": "racing.clean:command"},
+    lazy={"apply": "racing.files:apply", "clean": "racing.files:clean"},
 )
 def command() -> None:
     """Run several attempts at the same work, and choose the best.

@@ -50,6 +50,8 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "extensions project": (settings.ProjectedAnswer,),
     "extensions list": (settings.ExtensionsInstalled,),
     "fork": (back.WentBack,),
+    "race apply": (back.WentBack,),
+    "race clean": (back.CleanedRace,),
     "gate record": (work.GateAnswer, *RECORDED),
     "gate run": (work.GateAnswer, *RECORDED),
     "gate show": (work.GateStanding, list[work.GateStanding]),

@@ -42,9 +42,9 @@ def resolve(
     base: TreeEntry | None, ours: TreeEntry | None, theirs: TreeEntry | None
 ) -> Resolution:
     """Return the result of merging three versions of a path; None is a missing file."""
-    if _is_same(theirs, base) or _is_same(theirs, ours):
+    if is_same(theirs, base) or is_same(theirs, ours):
         return Resolution(ours)
-    if _is_same(ours, base):
+    if is_same(ours, base):
         return Resolution(theirs and _with_bit(theirs, ours, theirs))
     if ours is None or theirs is None:
         return Resolution(ours or theirs, "modify/delete")
@@ -63,13 +63,12 @@ def resolve(
     return Resolution(result, kind if known is None else "")
 
 
-def _is_same(one: TreeEntry | None, other: TreeEntry | None) -> bool:
+def is_same(one: TreeEntry | None, other: TreeEntry | None) -> bool:
     """Return whether git does not distinguish two versions."""
     if one is None or other is None:
         return one is other
-    return (one.oid, one.is_link, _is_program(one)) == (
-        *(other.oid, other.is_link, _is_program(other)),
-    )
+    is_alike = one.oid == other.oid and one.is_link == other.is_link
+    return is_alike and _is_program(one) == _is_program(other)
 
 
 def _is_program(entry: TreeEntry) -> bool:

@@ -1,6 +1,5 @@
 """Merges of another sprint's files into this work tree, as the target of a restore."""
 
-import stat
 from contextlib import ExitStack
 from typing import NamedTuple
 
@@ -13,7 +12,14 @@ from ...adapters.snapshots.branch import (
     repository_at,
 )
 from ...adapters.snapshots.entries import GIT_MODES, Snapshot, TreeEntry, parents_of
-from ...adapters.snapshots.merge import Base, Merge, file_merger, keep_merged, merge
+from ...adapters.snapshots.merge import (
+    Base,
+    Merge,
+    file_merger,
+    is_same,
+    keep_merged,
+    merge,
+)
 from ...adapters.snapshots.objects import DamagedError, blobs_of
 from ...adapters.snapshots.plan import is_in, meant
 from ...adapters.snapshots.store import Store
@@ -137,45 +143,26 @@ def _committed(
     Git may store a file with other line ends, or as a pointer of Git LFS.
     """
     files, omitted = {}, []
-    for path, (mode, oid) in entries.items():
-        if mode not in _KINDS:
+    for path, known in entries.items():
+        if known.mode not in _KINDS:
             omitted.append(path)
             continue
-        files[path] = TreeEntry(mode, oid, 0)
-        for side in sides:
-            one = side.files.get(path)
-            if one is not None and _is_committed(one, HeadEntry(mode, oid), blob):
-                files[path] = one._replace(mode=mode)
+        files[path] = TreeEntry(*known, 0)
+        for one in filter(None, (side.files.get(path) for side in sides)):
+            other, _ = in_another_form(one, known, their_blob=blob, our_blob=blob)
+            files[path] = one._replace(mode=known.mode) if other else files[path]
     return Base(files, omitted)
-
-
-def _is_committed(entry: TreeEntry, known: HeadEntry, blob: Blob) -> bool:
-    """Return whether a file has a commit's content, perhaps in another form."""
-    if entry.is_link == stat.S_ISLNK(known.mode) and entry.oid == known.oid:
-        return True
-    found, _ = in_another_form(entry, known, their_blob=blob, our_blob=blob)
-    return found is not None
 
 
 def _check_committed(git: UntrustedGit, made: Merge, ours: Snapshot, blob: Blob) -> None:
     """Raise `RefusedError` if the merge changes files that are not committed."""
-    head, changed = entries_of(git, "HEAD"), []
-    for path in made.changes:
-        own, known = ours.files.get(path), head.get(path)
-        is_program = own is not None and bool(own.mode & 0o100)
-        if own is None or known is None:
-            is_clean = own is None and known is None
-        else:
-            is_clean = _is_committed(own, known, blob) and (
-                own.is_link or is_program == bool(known.mode & 0o100)
-            )
-        changed += [] if is_clean else [shown(path)]
-    if changed:
-        named = ", ".join(changed[:SHOWN_MAX])
-        more = f" and {len(changed) - SHOWN_MAX} more" if changed[SHOWN_MAX:] else ""
+    head = _committed(entries_of(git, "HEAD"), (ours,), blob).files
+    paths = [p for p in made.changes if not is_same(ours.files.get(p), head.get(p))]
+    if paths:
+        more = f" and {len(paths) - SHOWN_MAX} more" if paths[SHOWN_MAX:] else ""
         raise RefusedError(
-            f"nothing was changed: files with uncommitted changes would be changed: "
-            f"{named}{more}",
+            "nothing was changed: files with uncommitted changes would be changed: "
+            f"{', '.join(map(shown, paths[:SHOWN_MAX]))}{more}",
             hint="commit or stash the changes first, or use --branch or --patch",
-            files=changed,
+            files=[*map(shown, paths)],
         )

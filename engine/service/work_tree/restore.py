@@ -89,17 +89,13 @@ def in_place(
         _finish(workspace, sprint_id, store, actor)
         for commit in filter(None, (order.snapshot, order.since)):
             bring(workspace, store, commit)
-        if base is None:
-            wanted = store.read(order.snapshot)
-            check_meant({*wanted.files, *wanted.folders}, order.paths)
         sprint = workspace.sprint(sprint_id)
-        taken, made, order, merge = _prepare(
-            workspace, store, sprint, order, base, at=envelope.get("at")
-        )
-        is_recorded = False
+        given = (workspace, store, sprint, order, base)
+        taken, made, order, merge = _prepare(*given, at=envelope.get("at"))
+        is_recorded, done = False, Restored(None, made, None, merge=merge)
         try:
             if not is_agreed:
-                return Restored(None, made, None, merge=merge)
+                return done
             # An undo of a restore is recorded even if no file changes.
             is_worth_it = not made.is_empty or order.undoes is not None
             started = RestoreStarted(
@@ -124,8 +120,9 @@ def in_place(
         finally:
             if not is_recorded:
                 store.drop([taken.commit, *([order.snapshot] if merge else [])])
+        done = done._replace(outcome=outcome)
         if not is_recorded:
-            return Restored(outcome, made, None, merge=merge)
+            return done
         ended = _finish(workspace, sprint_id, store, actor, new=made)
         placed = ended[-1].placed if ended else None
         is_whole = order == RestoreOrder(order.snapshot, order.iteration)
@@ -134,7 +131,7 @@ def in_place(
             cache = cache_of(store.folder, workspace.location.root)
             tree = store.tree_of(wanted.commit)
             save_restored(cache, tree, wanted.files, present.files, placed.stats)
-        return Restored(outcome, made, placed, merge=merge)
+        return done._replace(placed=placed)
 
 
 def _check_tree(workspace: Service, sprint: Sprint, order: RestoreOrder) -> None:
@@ -166,6 +163,8 @@ def _prepare(
     `RefusedError` if content of the snapshot to restore is damaged.
     """
     wanted, order, merge = store.read(asked.snapshot), asked, None
+    if base is None:
+        check_meant({*wanted.files, *wanted.folders}, order.paths)
     meant = {f"{order.into}/{path}" if order.into else path for path in wanted.files}
     marked = [path for path, _ in wanted.left_out]
     for restore in taken_back(sprint, order):

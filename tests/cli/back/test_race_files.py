@@ -136,7 +136,8 @@ def test_branch_and_patch_leave_the_tree(main: Path, run: Run, done: Run) -> Non
     """Both start at the race's commit, although the main tree has moved on."""
     put(main / "f", LINES + b"later\n")
     git(main, "commit", "-qam", "later")
-    done("race", "apply", "--branch", "won")
+    answer = done("race", "apply", "--branch", "won", "--json").json
+    assert (answer["action"], answer["files"]["branch"]) == ("race-apply", "won")
     assert run("race", "apply", "--branch", "won").code == 1
     done("race", "apply", "--patch", "../p")
     assert "already exists" in run("race", "apply", "--patch", "../p").err
@@ -191,6 +192,8 @@ def test_worktrees_are_removed_after_a_snapshot(main: Path, run: Run, done: Run)
     head = git(worktree(main, 2), "rev-parse", "HEAD").strip()
     assert run("race", "clean").code == 1
     assert "remove" in done("race", "clean", "--dry-run").out
+    answer = done("race", "clean", "--dry-run", "--json").json
+    assert [one["attempt"] for one in answer["trees"]] == [1, 2]
     assert worktree(main, 1).exists()
     said = done("race", "clean", "--yes")
     assert not worktree(main, 1).parent.exists()

@@ -1,28 +1,31 @@
-"""The `sprintlog race apply` command: hand over the files of an attempt."""
+"""The `sprintlog race apply` and `race clean` commands: the files of attempts."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.races.events import AttemptApplied
+from sprintlog.engine.races.events import AttemptApplied, AttemptRemoved
 from sprintlog.engine.races.state import Race
-from sprintlog.engine.service.driver.races import choose_race, record
+from sprintlog.engine.service.driver import attempt_trees
+from sprintlog.engine.service.driver.races import choose_race, read_race, record
 from sprintlog.engine.service.work_tree import snapshot
 from sprintlog.engine.service.work_tree.extracts import as_patch, into_branch
 from sprintlog.engine.service.work_tree.merges import MergeBase, merge_of
 from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
 from sprintlog.projections.views import back as views
-from sprintlog.projections.views.back import WentBack
+from sprintlog.projections.views.back import CleanedRace, RemovedTree
+from sprintlog.projections.workspace import Workspace
 
 from .. import context, output, typed
-from ..back.agreement import Agreement, with_asking, with_force
-from ..back.paths import left_lines
-from ..back.restore import merge_here
-from ..back.way_back import Step, end_as_restored, show
-from ..record import Recording, recording
+from ..back.agreement import LEAVE, Agreement, agree, asks, with_asking, with_force
+from ..back.restore import merge_here, tell_copied
+from ..back.way_back import Step, end_as_restored
+from ..record import Recording, check_actor, recording
+from .race import repository_of
 
 
 @typed.command("apply")
@@ -33,7 +36,7 @@ from ..record import Recording, recording
 @with_force
 @with_asking
 @context.with_recording
-def command(
+def apply(
     race_id: str | None,
     attempt: int | None,
     branch: str | None,
@@ -62,16 +65,17 @@ def command(
             run.workspace, run.workspace.sprint(sprint_id), str(iteration)
         )
         if branch or patch:
-            answer = _into_git(run, sprint_id, held, commit, branch, patch, wanted)
+            options = run.options.with_values(sprint_id=sprint_id)
+            there = Recording(run.name, options, run.workspace)
+            _into_git(there, held, commit, branch, patch, wanted)
             end, is_new = None, True
         else:
             order, _ = merge_of(run.workspace, sprint_id, str(iteration))
             base = MergeBase(commit=commit, only_committed=True)
             step = Step("race-apply", {"race": race.id, "attempt": number}, order=order)
             end = merge_here(run, step._replace(base=base), wanted)
-            answer = end.answer
             is_new = end.outcome is not None and bool(end.outcome.events)
-        if not wanted.dry_run and answer.done:
+        if not wanted.dry_run:
             how = "branch" if branch else "patch" if patch else "tree"
             place = branch or str(patch or run.workspace.location.root)
             applied = AttemptApplied(number, iteration, how, place)
@@ -109,16 +113,15 @@ def _chosen(race: Race, number: int | None) -> tuple[int, int]:
 
 def _into_git(
     run: Recording,
-    sprint_id: str,
     held: HeldSnapshot,
     commit: str,
     branch: str | None,
     patch: Path | None,
     wanted: Agreement,
-) -> WentBack:
+) -> None:
     """Create a branch or a patch, unless this is a dry run, and print it."""
     workspace, made = run.workspace, None
-    store, sprint = snapshot.store_of(workspace), workspace.sprint(sprint_id)
+    store = snapshot.store_of(workspace)
     if branch:
         made, plan = into_branch(
             *(workspace, store, held, branch), parent=commit, is_dry=wanted.dry_run
@@ -132,11 +135,79 @@ def _into_git(
             with open(patch, "xb") as file:
                 file.write(content)
     files = views.changed_files(plan, branch=branch, commit=made)
-    answer = views.would_go_back("race-apply", sprint, files=files, done=not wanted.dry_run)
-    if wanted.dry_run:
-        show(run, answer)
-    else:
-        where = f"{branch} {made}" if branch else str(patch)
-        said = [*left_lines(files.left), f"{sprint_id}@{held.iteration}: {where}"]
-        output.print_answer(answer, said, as_json=run.options.as_json)
-    return answer
+    tell_copied(run, held, files, f"{branch} {made}" if branch else str(patch), wanted)
+
+
+@typed.command("clean")
+@typed.argument("race_id", metavar="[RACE]", required=False)
+@typed.flag(
+    "--discard-omitted",
+    "discards_omitted",
+    help="Also remove files that no snapshot contains.",
+)
+@with_asking
+@context.with_actor
+@context.with_json
+def clean(
+    race_id: str | None,
+    discards_omitted: bool,
+    wanted: Agreement,
+    actor: str,
+    as_json: bool,
+) -> None:
+    """Remove the worktrees of an ended race, after a snapshot of each.
+
+    RACE is the latest race by default. The snapshots stay in the log; the output states how
+    to restore them. Nothing is removed if a worktree is in use, or if it contains files
+    that its snapshot omits, such as ignored files.
+
+    Example: sprintlog race clean --dry-run
+    """
+    check_actor(actor)
+    with context.open_workspace() as workspace:
+        race = choose_race(workspace.log, race_id)
+        found = attempt_trees.trees_to_remove(workspace, race, repository_of(workspace)[1])
+        for tree in () if discards_omitted else found:
+            left = attempt_trees.check_removal(workspace, tree)
+            attempt_trees.check_nothing_omitted(tree, left)
+        planned = [*map(_planned, found), LEAVE] if found else ["nothing to do"]
+        if found and not (wanted.yes or wanted.dry_run):
+            output.print_text(*(() if as_json else planned[:-1]))
+            agree(is_asked=asks(as_json=as_json), remark=", after saving their files")
+        made = []
+        for tree in found:
+            snapshot = None
+            if not wanted.dry_run:
+                snapshot = attempt_trees.remove_tree(
+                    workspace,
+                    tree,
+                    partial(_record, workspace, race.id, actor),
+                    discards_omitted=discards_omitted,
+                    actor=actor,
+                )
+            number, path = tree.attempt.number, str(tree.whole)
+            made.append(RemovedTree(number, path, tree.sprint, snapshot, tree.exists))
+        answer = CleanedRace("race-clean", race.id, not wanted.dry_run, made)
+        is_told = bool(found) and not wanted.dry_run
+        said = map(_said, made) if is_told else planned
+        output.print_answer(answer, said, as_json=as_json)
+        for one in made if not as_json else ():
+            if one.snapshot is not None:
+                output.hint(
+                    f"to restore it, run `sprintlog restore snapshot:{one.snapshot[:12]} "
+                    f"--sprint {one.sprint} --into FOLDER`"
+                )
+
+
+def _record(workspace: Workspace, race_id: str, actor: str, event: AttemptRemoved) -> None:
+    record(workspace, read_race(workspace.log, race_id), event, actor=actor)
+
+
+def _planned(tree: attempt_trees.AttemptTree) -> str:
+    return f"{'remove' if tree.exists else 'prune'}  {tree.whole}"
+
+
+def _said(one: RemovedTree) -> str:
+    if not one.existed:
+        return f"pruned  {one.path}: the worktree had been deleted"
+    return f"removed  {one.path}: {one.snapshot or 'without a snapshot'}"
