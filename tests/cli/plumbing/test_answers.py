@@ -94,7 +94,7 @@ ELSEWHERE = {
         "init",
         "journal migrate",
         "run",
-        *("race start", "race join", "race show"),
+        *("race start", "race join", "race show", "race apply", "race clean"),
         "schema",
         "serve",
         "session reconcile",
