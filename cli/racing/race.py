@@ -132,7 +132,7 @@ def start(
     options = _options(click.get_current_context(), given)
     keep_ours()
     with open_or_make(output.note) as workspace:
-        own, _ = repository_of(workspace)
+        own, folder = repository_of(workspace)
         commit, prompt = own.commit(), given["prompt_file"]
         for path in copies:
             check_inside(path, own.top)
@@ -144,7 +144,10 @@ def start(
             )
         most = parallel or PARALLEL
         fields = commit, entrants, options, budgets, most, prepare, copies
-        race, definition, is_new = begin_race(workspace, named, fields, actor=actor)
+        folders = [*map(os.path.basename, folder.glob("*"))]
+        race, definition, is_new = begin_race(
+            workspace, named, fields, actor=actor, folders=folders
+        )
         if is_new and (left := own.uncommitted()):
             paths = output.counted(left, "uncommitted path")
             output.note(f"{paths} of this work tree are not part of the attempts")

@@ -15,7 +15,7 @@ TEST_FOLDER_FILES_MAX = 25
 STRUCTURE = {
     "modules": 565,
     "folders": 64,
-    "lines of code": 77_685,
+    "lines of code": 78_145,
     "lines of imports in 1,000": 93,
     "imports in functions": 285,
 }

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -103,6 +104,20 @@ def test_a_race_ends_when_the_attempts_spend_its_budget_together(tmp_path: Path)
     assert 4 <= sum(one["iterations"] for one in answer["attempts"]) <= 4 + 3
     (budget,) = answer["budgets"]
     assert (budget["of"], budget["limit"]) == ("race", 4)
+
+
+@pytest.mark.long
+def test_worktrees_of_a_lost_log_are_never_used_again(tmp_path: Path) -> None:
+    """After the log was deleted, a new race has another name and new worktrees."""
+    scene = Scene(tmp_path, AGENT_1="good")
+    words = ("race", 1, "--json", *OPTIONS)
+    assert scene.run(*words, "--", *COMMAND)[0] == 0
+    shutil.rmtree(scene.main / ".git" / "sprintlog")
+    code, out, _ = scene.run(*words, "--", *COMMAND)
+    assert (code, json.loads(out)["race"]) == (0, "race-2")
+    shutil.rmtree(scene.main / ".git" / "sprintlog")
+    code, _, err = scene.run(*words, "--name", "race-1", "--", *COMMAND)
+    assert (code, "race-1 is the name of other sprints or worktrees" in err) == (1, True)
 
 
 @pytest.mark.long

@@ -21,7 +21,7 @@ from ...adapters.processes.process import host
 from ...adapters.processes.programs import run_script
 from ...adapters.processes.signals import Signals
 from ...adapters.processes.supervisor import SET_PDEATHSIG, prctl
-from ...errors import ConflictError, RefusedError, SprintlogError
+from ...errors import BusyError, ConflictError, RefusedError, SprintlogError
 from ...races import events as f
 from ...races.state import BUDGET, RUNNING, VERIFIED, Attempt, Race, decision, rank
 from ...sprint.iterations.budgets import said
@@ -173,8 +173,13 @@ class RaceSupervisor:
             # Another process runs the attempt, or its killed run is ending.
             return False
         lock = ExitStack()
-        held, _ = lock.enter_context(hold(folder, name, now=self._workspace.now()))
+        try:
+            held, _ = lock.enter_context(hold(folder, name, now=self._workspace.now()))
+        except BusyError:
+            return False
         if one.started is None:
+            if (path := self.path(one.number)).exists():
+                raise RefusedError(f"{path} belongs to an earlier race: move it away")
             at = str(self.path(one.number)), host(), self._means.definition.commit
             started = f.AttemptStarted(one.number, race.sprint_of(one.number), *at)
             try:

@@ -1,6 +1,6 @@
 """Races in a log: their states, their events, and the candidates of their attempts."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -51,13 +51,19 @@ def choose_race(log: EventStore, named: str | None) -> Race:
 
 
 def begin_race(
-    service: Service, named: str | None, fields: Sequence[Any], *, actor: str
+    service: Service,
+    named: str | None,
+    fields: Sequence[Any],
+    *,
+    actor: str,
+    folders: Collection[str] = (),
 ) -> tuple[Race, RaceStarted, bool]:
     """Return the race with a definition, the definition as given, and whether it is new.
 
     The recorded definition may be masked. An unfinished race of this work tree with the
     same definition is continued, from its own commit. Raise `RefusedError` if the
-    definition differs, or if the named race has ended.
+    definition differs, if the named race has ended, or if the name of a new race is that
+    of other sprints or in `folders`.
     """
     own, log = service.own_tree.recorded(), service.log
     definition = replace(RaceStarted(*fields), work_tree=own)
@@ -67,13 +73,13 @@ def begin_race(
         if race.id == named or (named is None and is_unfinished):
             _check_same(race, definition)
             return race, replace(definition, commit=race.defined.commit), False
-    taken = {race.id for race in known}
+    taken = {*folders, *(race.id for race in known)}
     taken |= {name.rpartition("-")[0] for name in service.sprints()}
     numbers = (f"race-{n}" for n in count(1))
     race = Race(named or next(name for name in numbers if name not in taken))
     check_sprint_id(race.sprint_of(1), field="--name")
     if race.id in taken:
-        raise RefusedError(f"sprints named {race.id}-… exist already", field="--name")
+        raise RefusedError(f"{race.id} is the name of other sprints or worktrees")
     record(service, race, definition, actor=actor)
     return read_race(log, race.id), definition, True
 
