@@ -150,7 +150,7 @@ def start(
         )
         if is_new and (left := own.uncommitted()):
             paths = output.counted(left, "uncommitted path")
-            output.note(f"{paths} of this work tree are not part of the attempts")
+            output.note(f"the attempts do not contain {paths} of this work tree")
         if not is_new:
             output.note(f"continuing race {race.id} of {race.at}")
         if plan_only:

@@ -13,7 +13,7 @@ MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 TEST_FOLDER_FILES_MAX = 25
 STRUCTURE = {
-    "modules": 565,
+    "modules": 570,
     "folders": 64,
     "lines of code": 78_145,
     "lines of imports in 1,000": 93,

@@ -27,7 +27,7 @@ def test_an_interrupted_race_is_continued_by_the_same_command(tmp_path: Path) ->
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err.splitlines()[-1] == "ended by SIGINT; the same command continues"
-    assert "1 uncommitted path of this work tree are not part" in err
+    assert "the attempts do not contain 1 uncommitted path of this work tree" in err
     scene.await_silence()
     code, _, err = scene.race("--budget-failures", 3)
     assert code == 1
