@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 import click
+from msgspec.structs import astuple
 
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from sprintlog.engine.readable import check_utf8
@@ -12,7 +13,6 @@ from sprintlog.projections.exports.tables import csv_lines, text_of
 from sprintlog.projections.sql.query import SQL_CHARS_MAX, QueryAnswer, Value, ask
 from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES
-from sprintlog.projections.views import history as views
 
 from .. import output, typed
 from ..context import open_logs, with_json, with_logs
@@ -174,9 +174,10 @@ def _numbers(rows: Sequence[Sequence[Value]]) -> frozenset[int]:
 
 def _print_tables(*, as_json: bool) -> None:
     if as_json:
-        for name in TABLES:
-            output.print_json(views.table(name))
+        for one in TABLES.values():
+            output.print_json(one)
         return
     for name, one in TABLES.items():
         output.print_text(f"{name}: {one.meaning}")
-        output.print_text(*(f"  {line}" for line in output.table(one.columns)))
+        columns = output.table([*map(astuple, one.columns)])
+        output.print_text(*(f"  {line}" for line in columns))

@@ -177,7 +177,7 @@ def mermaid(found: Timeline) -> list[str]:
     rows: dict[str, list[str]] = {name: [] for name in found.rows}
     size = 0
     for bar in reversed(found.bars):
-        work = bar.work
+        work = bar.of
         tag = _TAGS.get(work.tone.partition(" ")[0], "")
         label = _plain(work.labels[0] if work.labels else "") or "work"
         end = max(work.end, work.begin + 1)
@@ -187,7 +187,7 @@ def mermaid(found: Timeline) -> list[str]:
             break
         rows[found.rows[bar.row]].insert(0, line)
     for gap in reversed(found.gaps):
-        wait = gap.wait
+        wait = gap.of
         line = f"    {_plain(wait.who)} :{wait.begin}, {max(wait.end, wait.begin + 1)}"
         size += len(line) + 1
         if size <= MERMAID_BYTES_MAX:

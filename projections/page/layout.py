@@ -3,9 +3,9 @@
 Times are in milliseconds; positions are in hundredths of a percent of the width.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from sprintlog.facts import Delay, Instant, Return, Work
 
@@ -20,6 +20,7 @@ SHORT_CHARS = 4
 EDGE = 3
 """The distance in pixels by which a label may extend beyond the drawing."""
 INSIDE, OVER = "inside", "over"
+Item = TypeVar("Item", Work, Delay)
 
 
 class Label(NamedTuple):
@@ -94,23 +95,13 @@ _STEPS = tuple(
 )
 
 
-class Bar(NamedTuple):
-    """A bar with its position."""
+class Bar(NamedTuple, Generic[Item]):
+    """A bar with its position: work, or a wait, whose row is 0."""
 
     row: int
     x: int
     width: int
-    work: Work
-    wide: Label = NO_LABEL
-    thin: Label = NO_LABEL
-
-
-class Gap(NamedTuple):
-    """A wait with its position."""
-
-    x: int
-    width: int
-    wait: Delay
+    of: Item
     wide: Label = NO_LABEL
     thin: Label = NO_LABEL
 
@@ -146,8 +137,8 @@ class Timeline(NamedTuple):
     """A complete timeline with all positions."""
 
     rows: list[str]
-    bars: list[Bar]
-    gaps: list[Gap]
+    bars: list[Bar[Work]]
+    gaps: list[Bar[Delay]]
     marks: list[Stamp]
     arrows: list[Arrow]
     ticks: list[Tick]
@@ -174,11 +165,11 @@ def place_timeline(
     times += [t for wait in waits for t in (wait.begin, wait.end)]
     times += [*(one.at for one in signs), *(one.at for one in returns)]
     begin, end = (min(times), max(times)) if times else (0, 0)
-    scale = Scale(begin, end)
+    scale, shown = Scale(begin, end), [x for x in work if x.row in rows]
     return Timeline(
         names[:ROWS_MAX],
-        _bars([x for x in work if x.row in rows], rows, scale),
-        _gaps(waits, scale),
+        _bars(shown, [(rows[x.row], x.labels) for x in shown], scale),
+        _bars(waits, [(0, (x.who,)) for x in waits], scale),
         [Stamp(rows[x.row], scale.place(x.at), x) for x in signs if x.row in rows],
         _arrows(returns, scale),
         ticks(begin, end),
@@ -226,23 +217,16 @@ def _label(at: int, step: int, *, is_day: bool) -> str:
     return there.strftime("%H:%M:%S" if step < 60 * _SECOND else "%H:%M")
 
 
-def _bars(work: Sequence[Work], rows: Mapping[str, int], scale: Scale) -> list[Bar]:
-    """Return the bars in order, with their positions and labels."""
-    boxes = [Box(rows[x.row], *scale.stretch(x.begin, x.end), x.labels) for x in work]
-    placed = zip(work, boxes, *_labels(boxes), strict=True)
+def _bars(
+    items: Sequence[Item], named: Iterable[tuple[int, tuple[str, ...]]], scale: Scale
+) -> list[Bar[Item]]:
+    """Return bars with positions, and with labels for a wide screen and for a phone."""
+    boxes = [
+        Box(row, *scale.stretch(x.begin, x.end), labels)
+        for x, (row, labels) in zip(items, named, strict=True)
+    ]
+    placed = zip(items, boxes, *(labels_of(boxes, n) for n in (WIDE, THIN)), strict=True)
     return [Bar(box.row, box.x, box.width, one, *both) for one, box, *both in placed]
-
-
-def _gaps(waits: Sequence[Delay], scale: Scale) -> list[Gap]:
-    """Return the waits with positions, labelled with the person or process awaited."""
-    boxes = [Box(0, *scale.stretch(x.begin, x.end), (x.who,)) for x in waits]
-    placed = zip(waits, boxes, *_labels(boxes), strict=True)
-    return [Gap(box.x, box.width, wait, *both) for wait, box, *both in placed]
-
-
-def _labels(boxes: Sequence[Box]) -> Iterator[list[Label]]:
-    """Yield all bars' labels for a wide screen, then those for a phone."""
-    return (labels_of(boxes, pixels) for pixels in (WIDE, THIN))
 
 
 def _arrows(returns: Sequence[Return], scale: Scale) -> list[Arrow]:

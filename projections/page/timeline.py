@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from itertools import chain, count
+from typing import Any
 
-from sprintlog.facts import SprintFacts
+from sprintlog.facts import Delay, SprintFacts, Work
 from sprintlog.formatting import counted
 
 from . import layout, limits, markup
@@ -86,8 +87,8 @@ def drawn(found: layout.Timeline) -> Markup:
     return joined(*parts)
 
 
-def _bar(bar: layout.Bar, begin: int) -> Markup:
-    work = bar.work
+def _bar(bar: layout.Bar[Work], begin: int) -> Markup:
+    work = bar.of
     y = begin + bar.row * ROW + (ROW - BAR) // 2
     sign = TONES.get(work.tone.partition(" ")[0], "")
     inside = [tag("title", work.about), _rect(bar, y), *_labels(bar, y, sign)]
@@ -95,12 +96,12 @@ def _bar(bar: layout.Bar, begin: int) -> Markup:
     return tag("a", group, href=f"#i{work.number}") if work.number else group
 
 
-def _rect(bar: layout.Bar | layout.Gap, y: int, fill: str | None = None) -> Markup:
+def _rect(bar: layout.Bar[Any], y: int, fill: str | None = None) -> Markup:
     x, width = layout.percent(bar.x), layout.percent(bar.width)
     return tag("rect", x=x, y=y, width=width, height=BAR, rx=3, fill=fill)
 
 
-def _labels(bar: layout.Bar | layout.Gap, y: int, sign: str = "") -> Iterator[Markup]:
+def _labels(bar: layout.Bar[Any], y: int, sign: str = "") -> Iterator[Markup]:
     """Yield a bar's label for a screen, and its label for a phone if that differs."""
     wide, thin = (
         (_written(label, sign, bar.width * pixels // layout.WHOLE), label.place)
@@ -122,17 +123,14 @@ def _written(label: layout.Label, sign: str, pixels: int) -> str:
     return f"{sign} {label.text}".rstrip()
 
 
-def _band(gap: layout.Gap, begin: int, end: int) -> Markup:
-    x, width, height = (
-        layout.percent(gap.x),
-        layout.percent(gap.width),
-        max(end - begin - 4, 0),
-    )
+def _band(gap: layout.Bar[Delay], begin: int, end: int) -> Markup:
+    x, width = layout.percent(gap.x), layout.percent(gap.width)
+    height = max(end - begin - 4, 0)
     return tag("rect", x=x, width=width, y=begin, height=height, class_="band")
 
 
-def _wait(gap: layout.Gap, y: int) -> Markup:
-    wait, y = gap.wait, y + (ROW - BAR) // 2
+def _wait(gap: layout.Bar[Delay], y: int) -> Markup:
+    wait, y = gap.of, y + (ROW - BAR) // 2
     about = f"waits for {wait.who}" + (f": {wait.about}" if wait.about else "")
     inside = [tag("title", about), _rect(gap, y, "url(#hatch)"), *_labels(gap, y)]
     return tag("g", *inside, class_="bar wait")
@@ -197,7 +195,7 @@ def _breaking(name: str) -> Markup:
 
 
 def _legend(found: layout.Timeline) -> Markup:
-    tones = {bar.work.tone.partition(" ")[0] for bar in found.bars}
+    tones = {bar.of.tone.partition(" ")[0] for bar in found.bars}
     words = {
         "good": "went forward, completed",
         "steady": "plateau, skipped",
@@ -211,7 +209,7 @@ def _legend(found: layout.Timeline) -> Markup:
         for tone, word in words.items()
         if tone in tones
     ]
-    if any("off" in bar.work.tone for bar in found.bars):
+    if any("off" in bar.of.tone for bar in found.bars):
         key = tag("span", "", class_="key pale")
         items.append(tag("li", key, "pale: discarded by a rollback"))
     kinds = {mark.sign.kind for mark in found.marks}
@@ -221,7 +219,7 @@ def _legend(found: layout.Timeline) -> Markup:
         if kind in kinds
     ]
     if found.gaps:
-        whom = ", ".join(dict.fromkeys(gap.wait.who for gap in found.gaps))
+        whom = ", ".join(dict.fromkeys(gap.of.who for gap in found.gaps))
         items.append(tag("li", tag("span", "", class_="key wait"), f"waits for {whom}"))
     if found.arrows:
         sign = "\N{LEFTWARDS ARROW WITH HOOK}"

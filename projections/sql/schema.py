@@ -2,7 +2,9 @@
 
 import re
 from itertools import starmap
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from sprintlog.engine.own_files import own_text
 
@@ -11,20 +13,20 @@ APPLICATION_ID = 0x73706C71
 """`splq` in the header of the database."""
 
 
-class Column(NamedTuple):
-    """A column of a table."""
+class ColumnAnswer(Struct, frozen=True):
+    """A column that can be queried."""
 
     name: str
     type: str
-    """The declared type of the column."""
     meaning: str
 
 
-class Table(NamedTuple):
+class TableAnswer(Struct, frozen=True):
     """A table that can be queried."""
 
+    table: str
     meaning: str
-    columns: tuple[Column, ...]
+    columns: list[ColumnAnswer]
 
 
 _TEXT = own_text(__name__, "tables.sql")
@@ -32,7 +34,7 @@ _TABLE = re.compile(r"-- (.+)\nCREATE TABLE (v_\w+) \(\n((?:  .+\n)+)")
 _COLUMN = re.compile(r"  (\w+) ([A-Z]+), -- (.+)")
 
 TABLES = {
-    name: Table(meaning, tuple(starmap(Column, _COLUMN.findall(columns))))
+    name: TableAnswer(name, meaning, [*starmap(ColumnAnswer, _COLUMN.findall(columns))])
     for meaning, name, columns in _TABLE.findall(_TEXT)
 }
 """All tables that can be queried, by name."""

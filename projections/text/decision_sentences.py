@@ -26,6 +26,9 @@ _ADVISED = {
 _REQUEST = {"approve": "approved", "defer": "deferred until {until}", "reject": "rejected"}
 
 
+_Said = tuple[str, str | None]
+
+
 class DecisionWords(msgspec.Struct, frozen=True):
     """A decision as a sentence, with its reason."""
 
@@ -39,8 +42,8 @@ def decided(recorded: RecordedEvent, evidence: str | None = None) -> DecisionWor
     """Return an event as a sentence, with its reason or, if there is none, the evidence."""
     event = event_of(recorded)
     if event is not None and (say := _SAY.get(type(event))) is not None:
-        found = say(event)
-        return DecisionWords(found.what, evidence) if found.why is None else found
+        words, why = say(event)
+        return DecisionWords(words, evidence if why is None else why)
     mark = " (observed)" if recorded.observed else ""
     subject, _, verb = recorded.type.partition("-")
     names = described(recorded).removeprefix(recorded.type)
@@ -69,108 +72,98 @@ def sentence(recorded: RecordedEvent) -> str:
     return f"{found.what}: {found.why}" if found.why else found.what
 
 
-def _advised(event: events.RecommendationGiven) -> DecisionWords:
+def _advised(event: events.RecommendationGiven) -> _Said:
     said = _ADVISED.get(event.action, event.action).format(target=event.target)
     words = f"Advice after iteration {event.number}: {said}"
-    return DecisionWords(words, "; ".join(event.because) or event.reason)
+    return words, "; ".join(event.because) or event.reason
 
 
-def _went_back(event: f.RolledBack) -> DecisionWords:
+def _went_back(event: f.RolledBack) -> _Said:
     if event.undoes is not None:
-        return DecisionWords(
-            f"The rollback of version {event.undoes} was undone", event.reason or ""
-        )
+        return f"The rollback of version {event.undoes} was undone", event.reason or ""
     words = f"Everything after version {event.to} was discarded"
-    return DecisionWords(words, event.reason or None)
+    return words, event.reason or None
 
 
-def _files_back(event: f.RestoreStarted) -> DecisionWords:
+def _files_back(event: f.RestoreStarted) -> _Said:
     whose = "a snapshot" if event.iteration is None else f"iteration {event.iteration}"
     words = f"The files of {whose} were restored"
     if event.source:
         words = f"The changes of {event.source}@{event.iteration} were merged"
-    return DecisionWords(words, event.reason or "")
+    return words, event.reason or ""
 
 
-def _ended(event: f.RunEnded) -> DecisionWords:
+def _ended(event: f.RunEnded) -> _Said:
     code = f", with exit code {event.exit_code}" if event.exit_code is not None else ""
-    return DecisionWords(
-        f"The run ended{code}", event.why or ENDS.get(event.because, event.because)
-    )
+    return f"The run ended{code}", event.why or ENDS.get(event.because, event.because)
 
 
-def _selected(event: events.BestSelected) -> DecisionWords:
+def _selected(event: events.BestSelected) -> _Said:
     how = "chosen by a person" if event.is_chosen else "the best that was measured"
     more = "" if event.final == event.number else f"; iteration {event.final} was the last"
     score = "" if event.score is None else f", score {event.score:.2f}"
-    return DecisionWords(
-        f"Iteration {event.number} was selected{score}{more}", event.reason or how
-    )
+    return f"Iteration {event.number} was selected{score}{more}", event.reason or how
 
 
-def _applied(event: events.ArtifactsApplied) -> DecisionWords:
+def _applied(event: events.ArtifactsApplied) -> _Said:
     files = counted(len(event.files_copied), "file")
-    return DecisionWords(
-        f"{files} of the selected iteration were copied to {event.destination}", ""
-    )
+    return f"{files} of the selected iteration were copied to {event.destination}", ""
 
 
-def _decided(event: f.RequestDecided) -> DecisionWords:
+def _decided(event: f.RequestDecided) -> _Said:
     said = _REQUEST.get(event.decision, event.decision)
     said = said.format(until=str(event.deferred_until or "later").replace("-", " "))
     why = event.rejection_reason or event.reasoning or ""
-    return DecisionWords(f"Request {event.request} was {said}", why)
+    return f"Request {event.request} was {said}", why
 
 
-def _gate(event: f.GateChecked) -> DecisionWords:
+def _gate(event: f.GateChecked) -> _Said:
     said = "passed" if event.exit_code == 0 else f"failed with exit code {event.exit_code}"
     if event.timed_out:
         said = "timed out"
     first = event.output.strip().partition("\n")[0]
-    return DecisionWords(
-        f"The gate of {event.phase} {said}, attempt {event.attempt}", first
-    )
+    return f"The gate of {event.phase} {said}, attempt {event.attempt}", first
 
 
-def _person(event: f.HumanNeeded) -> DecisionWords:
+def _person(event: f.HumanNeeded) -> _Said:
     asked = f" It asks: {event.details}" if event.details else ""
     where = f" at {event.phase}" if event.phase else ""
-    return DecisionWords(f"A person is needed{where}", f"{event.reason}.{asked}".strip())
+    return f"A person is needed{where}", f"{event.reason}.{asked}".strip()
 
 
-def _claimed(event: f.GoalClaimed) -> DecisionWords:
+def _claimed(event: f.GoalClaimed) -> _Said:
     by = "A person" if event.source == PERSON else f"Iteration {event.iteration}"
     by = "The condition" if event.source == CONDITION else by
     early = f" (too early: {event.reason})" if event.reason else ""
-    return DecisionWords(f"{by} claimed that the goal is reached{early}", event.summary)
+    return f"{by} claimed that the goal is reached{early}", event.summary
 
 
-def _reviewed(event: f.ClaimReviewed) -> DecisionWords:
+def _reviewed(event: f.ClaimReviewed) -> _Said:
     verb = "accepts" if event.accepts else "refuses"
     words = f"The reviewer {verb} the claim of iteration {event.claim}"
-    return DecisionWords(words, event.reason)
+    return words, event.reason
 
 
-def _goal_reached(event: f.GoalCompleted) -> DecisionWords:
+def _goal_reached(event: f.GoalCompleted) -> _Said:
     by = " by a person" if event.source == PERSON else ""
-    return DecisionWords(f"The goal was completed{by}", event.summary)
+    return f"The goal was completed{by}", event.summary
 
 
-def _resumed(event: f.SprintResumed) -> DecisionWords:
+def _resumed(event: f.SprintResumed) -> _Said:
     by = f" by {event.by}" if event.by else ""
-    return DecisionWords(f"The sprint was resumed{by}", event.why or "")
+    return f"The sprint was resumed{by}", event.why or ""
 
 
-def _plain(words: str, field: str = "reason") -> Callable[[Any], DecisionWords]:
+def _plain(words: str, field: str = "reason") -> Callable[[Any], _Said]:
     """Return a function that inserts an event's fields into a sentence."""
 
-    def say(event: Any) -> DecisionWords:
-        return DecisionWords(words.format(e=event), getattr(event, field, None) or None)
+    def say(event: Any) -> _Said:
+        return words.format(e=event), getattr(event, field, None) or None
 
     return say
 
 
-_SAY: dict[type[Event], Callable[[Any], DecisionWords]] = {
+_SAY: dict[type[Event], Callable[[Any], _Said]] = {
     events.RecommendationGiven: _advised,
     events.BestSelected: _selected,
     events.ArtifactsApplied: _applied,

@@ -59,11 +59,6 @@ def _status(one: Status) -> Iterator[Sample]:
             yield {"sprintlog_sprint_status": word}, int(word == one.status)
 
 
-def _running(one: Status) -> Iterator[Sample]:
-    if one.run:
-        yield {}, int(one.run.state == RUNNING)
-
-
 def _last_activity(one: Status) -> Iterator[Sample]:
     if isinstance(one.last_activity, str):
         # Imported documents may contain any text.
@@ -124,8 +119,9 @@ def _budgets(one: Status) -> Iterator[Sample]:
             yield {"of": budget.of, "budget": budget.budget}, budget.spent / budget.limit
 
 
-def _one(value: float | int) -> list[Sample]:
-    return [({}, value)]
+def _one(value: object) -> list[Sample]:
+    """Return a figure without labels; empty if it is unknown."""
+    return [({}, value)] if isinstance(value, float | int) else []
 
 
 METRICS = (
@@ -144,7 +140,7 @@ METRICS = (
         "sprint_running",
         "gauge",
         "1 while a run of the loop goes on.",
-        _running,
+        lambda one: _one(one.run and int(one.run.state == RUNNING)),
         of_now=True,
     ),
     Metric(

@@ -10,6 +10,7 @@ from sprintlog.engine.judging.changes import Alert
 
 from ..history.why import WhyAnswer
 from ..sql.groups import GroupedResults
+from ..sql.schema import TableAnswer
 from . import (
     back,
     events,
@@ -36,10 +37,16 @@ LINES = {
 }
 """Commands that answer with one line for each result."""
 
+_LOOPS = ("orchestrator", "aiwg", "ralph-loop", "prd", "transcript")
 DOCUMENT = dict[str, Any]
 """A state file, an export or a schema, whose format is documented separately."""
 
 ANSWERS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("fork", "redo", "restore", "rollback", "undo"), (back.WentBack,)),
+    **dict.fromkeys(("schema", "show best", "show journal", "show progress"), (DOCUMENT,)),
+    **dict.fromkeys(("store backup", "store copy", "store import"), (log.LogCopied,)),
+    **dict.fromkeys(("import journal", "import progress"), (log.TakenIn,)),
+    **dict.fromkeys((f"import {name}" for name in _LOOPS), (log.LoopTaken,)),
     "adopt": (back.Adopted,),
     "audit": (history.Audit,),
     "compile": (*RECORDED, log.CompiledAnswer),
@@ -49,21 +56,12 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "extensions check": (settings.ExtensionsChecked,),
     "extensions project": (settings.ProjectedAnswer,),
     "extensions list": (settings.ExtensionsInstalled,),
-    "fork": (back.WentBack,),
-    "race apply": (back.WentBack,),
     "race clean": (back.CleanedRace,),
     "gate record": (work.GateAnswer, *RECORDED),
     "gate run": (work.GateAnswer, *RECORDED),
     "gate show": (work.GateStanding, list[work.GateStanding]),
     "session reconcile": (sessions.Reconciled,),
     "setup": (settings.SetupAnswer, log.TakenIn, log.LoopTaken),
-    "import journal": (log.TakenIn,),
-    "import orchestrator": (log.LoopTaken,),
-    "import aiwg": (log.LoopTaken,),
-    "import ralph-loop": (log.LoopTaken,),
-    "import prd": (log.LoopTaken,),
-    "import progress": (log.TakenIn,),
-    "import transcript": (log.LoopTaken,),
     "init": (log.LogPlace, log.TakenIn),
     "iteration alerts": (list[Alert],),
     "iteration best": (iterations.BestAnswer,),
@@ -91,7 +89,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "log": (events.WholeEvent,),
     "next": (work.Next,),
     "prepare": (Prepared,),
-    "query": (history.TableAnswer, DOCUMENT),
+    "query": (TableAnswer, DOCUMENT),
     "queue approve": (queue.RulingAnswer, *RECORDED),
     "queue decide": (list[queue.RulingAnswer], *RECORDED),
     "queue list": (list[queue.RequestAnswer],),
@@ -101,7 +99,6 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "recover": (journal.RecoveryAnswer,),
     "scan": (list[log.LeakFound],),
     "redact": (log.Redaction, log.RedactionDone),
-    "redo": (back.WentBack,),
     "replay": (history.StepAnswer,),
     "report": (
         iterations.IterationAnswer,
@@ -109,31 +106,21 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
         list[quality.Written],
         DOCUMENT,
     ),
-    "restore": (back.WentBack,),
-    "rollback": (back.WentBack,),
     "run": (work.Next, runs.DryRun),
-    "schema": (DOCUMENT,),
     "serve": (log.LogServed,),
-    "show best": (DOCUMENT,),
     "show event": (events.WholeEvent,),
     "show iteration": (files.SnapshotFiles,),
-    "show journal": (DOCUMENT,),
-    "show progress": (DOCUMENT,),
     "show session": (sessions.SessionAnswer, list[sessions.SessionAnswer]),
     "sprint list": (list[work.SprintRow],),
     "uninstall": (log.Uninstalled,),
     "status": (work.Status,),
-    "store backup": (log.LogCopied,),
-    "store copy": (log.LogCopied,),
     "store export": (log.LogCopied, log.LogSent),
-    "store import": (log.LogCopied,),
     "store prune": (
         files.Pruned,
         files.Pruning,
         sessions.SessionsPruned,
         sessions.SessionsPruning,
     ),
-    "undo": (back.WentBack,),
     "verify": (log.Verified, log.ProofAnswer),
     "verify head": (log.HeadAnswer,),
     "verify prove": (log.ProofAnswer,),

@@ -204,16 +204,15 @@ def would_go_back(
     done: bool = False,
 ) -> WentBack:
     """Return a preview, or the result of an action `done` outside the work tree."""
-    return WentBack(
-        action=action,
-        done=done,
-        stream=sprint_stream(sprint.id),
-        version=sprint.version,
-        from_=sprint.version,
-        events=[],
-        files=files,
-        **_turned(turn),
-    )
+    more = {"done": done, "files": files, **_turned(turn)}
+    return _planned(WentBack, action, sprint_stream(sprint.id), sprint.version, **more)
+
+
+def _planned(
+    kind: type[Answer], action: str, stream: str, version: int, **more: Any
+) -> Answer:
+    where = {"stream": stream, "version": version, "from_": version, "events": []}
+    return kind(**{"action": action, "done": False, **where, **more})
 
 
 def forked(outcome: Handled[Sprint], *, version: int, done: bool) -> WentBack:
@@ -224,16 +223,7 @@ def forked(outcome: Handled[Sprint], *, version: int, done: bool) -> WentBack:
 
 def would_adopt(stream: str, version: int, adopted: list[str], left: list[str]) -> Adopted:
     """Return a preview of adopting an edit."""
-    return Adopted(
-        action="adopt",
-        done=False,
-        stream=stream,
-        version=version,
-        from_=version,
-        events=[],
-        adopted=adopted,
-        left=left,
-    )
+    return _planned(Adopted, "adopt", stream, version, adopted=adopted, left=left)
 
 
 def went_back(

@@ -9,7 +9,6 @@ from sprintlog.engine.sprint.state.patch import FieldChange
 
 from ..history import blame, blame_lines, decisions, differences, replay
 from ..history.blame_files import Standing
-from ..sql import schema
 from .events import WholeEvent, envelope, filled
 
 
@@ -83,22 +82,6 @@ class Audit(Struct, frozen=True):
     decisions: list[decisions.Decision]
 
 
-class ColumnAnswer(Struct, frozen=True):
-    """A column that can be queried."""
-
-    name: str
-    type: str
-    meaning: str
-
-
-class TableAnswer(Struct, frozen=True):
-    """A table that can be queried."""
-
-    table: str
-    meaning: str
-    columns: list[ColumnAnswer]
-
-
 def difference(found: differences.Difference) -> DifferenceAnswer:
     """Return the differences between two points."""
     return DifferenceAnswer(
@@ -142,12 +125,6 @@ def step(found: replay.ReplayStep) -> StepAnswer:
     event, reason, fields = found.event, found.reason, found.changes()
     patch = found.json_patch()
     return filled(StepAnswer, event, reason=reason, changes=patch, fields=fields)
-
-
-def table(name: str) -> TableAnswer:
-    """Return a table and its columns."""
-    found = schema.TABLES[name]
-    return TableAnswer(name, found.meaning, [ColumnAnswer(*one) for one in found.columns])
 
 
 def _point(standing: Standing) -> ComparedPoint:

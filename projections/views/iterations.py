@@ -259,11 +259,13 @@ def judgements(judged: Judged, found: ListedIterations) -> list[JudgedIteration]
     answers += [*map(failure, found.failures), *map(unmeasured, found.others)]
     spent = {number: runs.spending(took) for number, took in judged.spent().items()}
     known, behind, claims = judged.described(), judged.left_behind(), judged.claims()
-    told = [replace(x, spent=spent.get(x.iteration, UNSET)) for x in answers]
-    told = [replace(x, claim=claims.get(x.iteration, UNSET)) for x in told]
-    told = [with_description(x, known.get(x.iteration)) for x in told]
+    by_number: dict[str, Mapping[int, Any]]
+    by_number = {"spent": spent, "claim": claims, "work_tree": found.trees}
+    told = [
+        replace(x, **{name: by.get(x.iteration, UNSET) for name, by in by_number.items()})
+        for x in (with_description(one, known.get(one.iteration)) for one in answers)
+    ]
     told = [replace(x, is_on_path=False) if x.iteration in behind else x for x in told]
-    told = [replace(x, work_tree=found.trees.get(x.iteration, UNSET)) for x in told]
     return sorted(told, key=attrgetter("iteration"))
 
 

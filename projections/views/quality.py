@@ -12,17 +12,11 @@ from sprintlog.engine.judging.events import OwnMetric, RulesSet
 from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.events import Budgets
 
+from . import iterations as views
+from .events import filled
 from .files import FileChange
 from .iteration_quality import standing
-from .iterations import (
-    Advice,
-    Figures,
-    JudgedIteration,
-    advice,
-    known_figures,
-    side,
-    with_description,
-)
+from .iterations import Advice, Figures, JudgedIteration, side
 from .runs import spending
 
 
@@ -124,23 +118,10 @@ def iterations_standing(judged: Judged) -> StandingAnswer:
     """Return the quality of a sprint's iterations, and the pending advice."""
     found = standing(judged)
     alerts = () if found.last is None else found.last.alerts
-    best, last = (
-        None
-        if one is None
-        else Quality(
-            one.number,
-            one.classification,
-            None if one.score.value is None else float(one.score.value),
-            float(one.score.share),
-        )
-        for one in (found.best, found.last)
-    )
-    return StandingAnswer(
-        best,
-        last,
-        dict(Counter(alert.severity for alert in alerts)),
-        UNSET if found.advice is None else advice(found.advice),
-    )
+    best, last = (one and filled(Quality, side(one)) for one in (found.best, found.last))
+    counts = dict(Counter(alert.severity for alert in alerts))
+    given = UNSET if found.advice is None else views.advice(found.advice)
+    return StandingAnswer(best, last, counts, given)
 
 
 class IterationComparison(Struct, frozen=True):
@@ -164,13 +145,13 @@ def comparison(
     changed: Figures | UnsetType = UNSET
     if len(sides) == 2:
         (_, one), (_, other) = sides
-        changed = known_figures(deltas(other.figures, one.figures).known())
+        changed = views.known_figures(deltas(other.figures, one.figures).known())
     rows = [_row(judged, one) for judged, one in sides]
     return IterationComparison(rows, changed, UNSET if files is None else files)
 
 
 def _row(judged: Judged, one: Judgement) -> JudgedIteration:
     spent = judged.spent().get(one.number)
-    found = with_description(side(one), judged.described().get(one.number))
+    found = views.with_description(side(one), judged.described().get(one.number))
     took = UNSET if spent is None else spending(spent)
     return replace(found, sprint=judged.sprint.id, spent=took)

@@ -15,6 +15,7 @@ NOT_STARTED, PREPARING, RUNNING, VERIFIED, ENDED, REMOVED = (
     *("not-started", "preparing", "running", "verified", "ended", "removed"),
 )
 """The states of an attempt."""
+_DECIDED = ("because", "winner", "iteration", "reason")
 
 
 class AttemptAnswer(Struct, frozen=True):
@@ -80,11 +81,8 @@ def race_answer(workspace: ServiceWorkspace, race: Race) -> RaceAnswer:
         attempts=[_attempt(workspace, race, one, by_number[n]) for n, one in attempts],
         ranking=tuple(by_number),
         budgets=budgets_told(spending(workspace, race)),
-        because=None if decided is None else decided.because,
-        exit_code=None if decided is None else decided.status,
-        winner=None if decided is None else decided.winner,
-        iteration=None if decided is None else decided.iteration,
-        reason=None if decided is None else decided.reason,
+        exit_code=getattr(decided, "status", None),
+        **{name: getattr(decided, name, None) for name in _DECIDED},
         others=tuple(one for one in race_ids(workspace.log) if one != race.id),
     )
 

@@ -63,7 +63,7 @@ def test_a_row_says_why_its_run_failed(facts: SprintFacts) -> None:
 
 def test_what_failed_is_not_open_as_well(facts: SprintFacts) -> None:
     """Its bar shows a failure, although its end was not recorded."""
-    bars = {bar.work.version: bar.work for bar in laid_out(facts).bars}
+    bars = {bar.of.version: bar.of for bar in laid_out(facts).bars}
     assert (bars[3].tone, bars[7].tone) == ("plain", "bad")
     assert bars[3].about.startswith("iteration 1, not measured")
     assert bars[7].about.startswith("iteration 2, failed, store failed: exit code 3")

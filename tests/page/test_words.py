@@ -37,13 +37,11 @@ def test_an_iteration_has_one_state(tmp_path: Path) -> None:
     """Measured iterations and phases without a recorded end end with their measurement."""
     with night(tmp_path) as workspace:
         bars = laid_out(sprint_facts(workspace, SPRINT)).bars
-    told = [
-        (bar.work.tone, bar.work.about) for bar in bars if "not ended" in bar.work.about
-    ]
+    told = [(bar.of.tone, bar.of.about) for bar in bars if "not ended" in bar.of.about]
     assert told == []
-    last = next(bar.work for bar in bars if bar.work.about.startswith("iteration 9"))
+    last = next(bar.of for bar in bars if bar.of.about.startswith("iteration 9"))
     assert last.tone == "bad"
-    receipt = next(bar.work for bar in bars if bar.work.row == "receipt")
+    receipt = next(bar.of for bar in bars if bar.of.row == "receipt")
     assert receipt.tone == "stuck"
 
 

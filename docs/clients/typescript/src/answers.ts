@@ -232,14 +232,6 @@ export interface Checks {
   checks: Check[];
 }
 
-/** The removal of a race's worktrees, or its preview. */
-export interface CleanedRace {
-  action: string;
-  race: string;
-  done: boolean;
-  trees: RemovedTree[];
-}
-
 /** A column that can be queried. */
 export interface ColumnAnswer {
   name: string;
@@ -1042,15 +1034,6 @@ export interface RedactionDone {
   events: EventReference[];
 }
 
-/** A worktree of an attempt that was removed, or would be in a dry run. */
-export interface RemovedTree {
-  attempt: number;
-  path: string;
-  sprint: string;
-  snapshot: string | null;
-  existed: boolean;
-}
-
 /** A request with its decision. */
 export interface RequestAnswer {
   sprint: string;
@@ -1678,6 +1661,25 @@ export interface QuestionGiven {
 
 /** What commands answer to a call. */
 export interface CommandAnswers {
+  fork: WentBack;
+  redo: WentBack;
+  restore: WentBack;
+  rollback: WentBack;
+  undo: WentBack;
+  schema: { [name: string]: unknown };
+  "show best": { [name: string]: unknown };
+  "show journal": { [name: string]: unknown };
+  "show progress": { [name: string]: unknown };
+  "store backup": LogCopied;
+  "store copy": LogCopied;
+  "store import": LogCopied;
+  "import journal": TakenIn[];
+  "import progress": TakenIn[];
+  "import orchestrator": LoopTaken;
+  "import aiwg": LoopTaken;
+  "import ralph-loop": LoopTaken;
+  "import prd": LoopTaken;
+  "import transcript": LoopTaken[];
   adopt: Adopted;
   audit: Audit;
   compile: Recorded | Recorded[] | Unchanged | CompiledAnswer;
@@ -1687,21 +1689,11 @@ export interface CommandAnswers {
   "extensions check": ExtensionsChecked;
   "extensions project": ProjectedAnswer;
   "extensions list": ExtensionsInstalled;
-  fork: WentBack;
-  "race apply": WentBack;
-  "race clean": CleanedRace;
   "gate record": GateAnswer | Recorded | Recorded[] | Unchanged;
   "gate run": GateAnswer | Recorded | Recorded[] | Unchanged;
   "gate show": GateStanding | GateStanding[];
   "session reconcile": Reconciled;
   setup: (SetupAnswer | TakenIn | LoopTaken)[];
-  "import journal": TakenIn[];
-  "import orchestrator": LoopTaken;
-  "import aiwg": LoopTaken;
-  "import ralph-loop": LoopTaken;
-  "import prd": LoopTaken;
-  "import progress": TakenIn[];
-  "import transcript": LoopTaken[];
   init: (LogPlace | TakenIn)[];
   "iteration alerts": Alert[];
   "iteration best": BestAnswer;
@@ -1737,29 +1729,18 @@ export interface CommandAnswers {
   recover: RecoveryAnswer;
   scan: LeakFound[];
   redact: Redaction | RedactionDone;
-  redo: WentBack;
   replay: StepAnswer[];
   report: IterationAnswer | IterationsAnswer | Written[] | { [name: string]: unknown };
-  restore: WentBack;
-  rollback: WentBack;
   run: Next | DryRun;
-  schema: { [name: string]: unknown };
   serve: LogServed;
-  "show best": { [name: string]: unknown };
   "show event": WholeEvent;
   "show iteration": SnapshotFiles;
-  "show journal": { [name: string]: unknown };
-  "show progress": { [name: string]: unknown };
   "show session": SessionAnswer | SessionAnswer[];
   "sprint list": SprintRow[];
   uninstall: Uninstalled;
   status: Status;
-  "store backup": LogCopied;
-  "store copy": LogCopied;
   "store export": LogCopied | LogSent;
-  "store import": LogCopied;
   "store prune": Pruned | Pruning | SessionsPruned | SessionsPruning;
-  undo: WentBack;
   verify: Verified | ProofAnswer;
   "verify head": HeadAnswer;
   "verify prove": ProofAnswer;
