@@ -25,7 +25,7 @@ from sprintlog.engine.sprint.state.tree import gate_status
 
 from .history import blame, differences
 from .history.kept_decisions import decisions_at
-from .state_files import progress_json
+from .state_files.progress_json import as_data
 from .state_files.tracker import tracker_data
 from .text.stops import status_answer
 from .views import (
@@ -129,7 +129,7 @@ def _alerts(asked: Asked, sprint: Sprint) -> Any:
 
 def _audit(asked: Asked, sprint: Sprint) -> Any:
     found = decisions_at(asked.workspace, sprint.id, sprint.version)
-    return history.Audit(sprint.id, sprint.version, [*found])
+    return history.Audit(sprint.id, sprint.version, found)
 
 
 def _blame(asked: Asked) -> Any:
@@ -173,10 +173,6 @@ def _gates(asked: Asked, sprint: Sprint) -> Any:
     return [work.gate(sprint, node, is_alive) for node in gated]
 
 
-def _journal(asked: Asked) -> Any:
-    return progress_json.as_data(asked.workspace.document(at=asked.at))
-
-
 def _journal_status(asked: Asked) -> Any:
     document = asked.workspace.document(at=asked.at)
     state = asked.workspace.journals.at_version(JOURNAL, document.version)
@@ -215,8 +211,8 @@ def _request(asked: Asked, sprint: Sprint) -> Any:
 
 
 def _race(asked: Asked) -> Any:
-    race = choose_race(asked.workspace.log, asked.given.get("race"))
-    return race_answer(asked.workspace, race)
+    log, name = asked.workspace.log, asked.given.get("race")
+    return race_answer(asked.workspace, choose_race(log, name))
 
 
 def _report(asked: Asked, sprint: Sprint) -> Any:
@@ -287,7 +283,7 @@ QUESTIONS: dict[str, Question] = {
     "schema": Question(("answer",), _schema),
     "show best": _of_judged(lambda _, judged: tracker_data(judged)),
     "show event": Question(("position",), _event),
-    "show journal": Question(("at",), _journal),
+    "show journal": Question(("at",), lambda x: as_data(x.workspace.document(at=x.at))),
     "show progress": _of_sprint(lambda _, sprint: sprint.document),
     "show session": Question(("session",), _session),
     "sprint list": Question((), _sprints),

@@ -3,6 +3,7 @@
 from .engine.masking import cut as cut, mask_all as mask_all
 from .projections.markdown import visible as visible
 from .projections.text.phrases import (
+    MONTHS as MONTHS,
     NOISE as NOISE,
     UNKNOWN as UNKNOWN,
     counted as counted,

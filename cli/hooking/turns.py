@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -62,7 +63,7 @@ def settle_turn(
         )
         commands = (*rules.runs, *rules.builds) if rules else ()
         named = os.environ.get("SPRINTLOG_SPRINT")
-        means = settle.Settling(_reader(workspace), tell, commands, named, turns_max)
+        means = settle.Settling(partial(_read, workspace), tell, commands, named, turns_max)
         settled = settle.settle(
             workspace, stream, means, ends=ends, reported=reported, is_over=is_over
         )
@@ -83,33 +84,27 @@ def _trusted(read: Callable[[], T | None]) -> T | None:
         return None
 
 
-def _reader(
-    workspace: Workspace,
-) -> Callable[[str, SessionTurn], settle.TurnReading | None]:
-    """Return a function that reads the transcript of a turn, in the agent's own folder."""
-
-    def read(agent: str, turn: SessionTurn) -> settle.TurnReading | None:
-        if agent not in READERS:
-            return None
-        wanted, sizes = turn.end.sha256 if turn.end else None, list[int]()
-        root = workspace.location.root
-        try:
-            file = reconcile.own_transcript(agent, turn.transcript, os.environ, root=root)
-            while True:
-                sizes.append(reconcile.check_readable(file).st_size)
-                if sizes[-1] > reconcile.READ_BYTES_MAX:
-                    return None
-                found = read_transcript(file)
-                said = reconcile.digest_of_text(found.answer.text)
-                is_quiet = len(sizes) > QUIET and len({*sizes[-QUIET:]}) == 1
-                if wanted in (None, said) or is_quiet or len(sizes) > TRIES:
-                    return settle.TurnReading(found.answer, found.activity, found.ran()[0])
-                time.sleep(0.2)
-        except SprintlogError:
-            # `session reconcile` reports transcripts that cannot be read.
-            return None
-
-    return read
+def _read(workspace: Workspace, agent: str, turn: SessionTurn) -> settle.TurnReading | None:
+    """Read the transcript of a turn, in the agent's own folder."""
+    if agent not in READERS:
+        return None
+    wanted, sizes = turn.end.sha256 if turn.end else None, list[int]()
+    root = workspace.location.root
+    try:
+        file = reconcile.own_transcript(agent, turn.transcript, os.environ, root=root)
+        while True:
+            sizes.append(reconcile.check_readable(file).st_size)
+            if sizes[-1] > reconcile.READ_BYTES_MAX:
+                return None
+            found = read_transcript(file)
+            said = reconcile.digest_of_text(found.answer.text)
+            is_quiet = len(sizes) > QUIET and len({*sizes[-QUIET:]}) == 1
+            if wanted in (None, said) or is_quiet or len(sizes) > TRIES:
+                return settle.TurnReading(found.answer, found.activity, found.ran()[0])
+            time.sleep(0.2)
+    except SprintlogError:
+        # `session reconcile` reports transcripts that cannot be read.
+        return None
 
 
 class _TurnCapturer(Capturer):

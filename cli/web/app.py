@@ -22,17 +22,9 @@ from sprintlog.pages import LivePages
 from sprintlog.questions import answer, number
 from sprintlog.servers import error_answer, exit_code, json_line
 
-from . import actions
+from . import actions, followed_log
 from .actions import WebHost
-from .followed_log import (
-    EventLine,
-    FellBehindError,
-    FollowedLog,
-    LogNews,
-    OpenWorkspace,
-    Tail,
-    results_of,
-)
+from .followed_log import EventLine, FollowedLog, LogNews, OpenWorkspace, Tail
 from .guard import Access, Guard, form_token, is_form_of, is_same, policy
 
 STREAMS_MAX = 256
@@ -163,7 +155,7 @@ class Server:
         """Return the page that compares agents, models, prompts or a parameter, `by`."""
         by, one = _parameters(request, "by").get("by", "model"), self._one(request)
         logs = [one] if one else [*self.logs.values()]
-        return HTMLResponse(await asyncio.to_thread(results_of, logs, by))
+        return HTMLResponse(await asyncio.to_thread(followed_log.results_of, logs, by))
 
     async def api(self, request: Request) -> Response:
         """Return a command's `--json` answer."""
@@ -221,7 +213,7 @@ class Server:
             async for line in tail.after(after):
                 said = msgspec.json.encode(line).decode()
                 yield ServerSentEvent(said, id=str(line.position))
-        except FellBehindError:
+        except followed_log.FellBehindError:
             self.tell("disconnected a page that was too slow")
 
     # --- Writing ----------------------------------------------------------------

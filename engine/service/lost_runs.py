@@ -41,7 +41,7 @@ def record_lost(service: Service, sprint: Sprint, *, holds_lock: bool = False) -
     is_ours = holds_lock and (started.host == host() or service.location.is_served)
     if found != GONE and not is_ours:
         return False
-    seen = _time_of_head(service, sprint)
+    seen = time_of(service, sprint, sprint.version)
     lose = LoseRun(started.run, seen, _was_at_work(service, sprint))
     events = service.handle_with(sprint.id, lose, without=AROUND).events
     if events and not holds_lock:
@@ -60,7 +60,7 @@ def spent_until(service: Service, sprint: Sprint, now: str) -> str:
         seen_from_here(service.location.folder, sprint.id, started) != GONE
     ):
         return now
-    return _time_of_head(service, sprint)
+    return time_of(service, sprint, sprint.version)
 
 
 def seen_from_here(folder: Path, sprint_id: str, started: RunStarted) -> str:
@@ -97,6 +97,7 @@ def _was_at_work(service: Service, sprint: Sprint) -> bool:
     return action.resumed or (action.do == GATE and action.prompt is not None)
 
 
-def _time_of_head(service: Service, sprint: Sprint) -> str:
-    stream, version = sprint_stream(sprint.id), sprint.version
+def time_of(service: Service, sprint: Sprint, version: int) -> str:
+    """Return the time of a sprint's event at a version."""
+    stream = sprint_stream(sprint.id)
     return next(iter(service.log.read_stream(stream, after=version - 1, until=version))).at

@@ -238,10 +238,9 @@ class EventStory:
             case f.PhaseStarted():
                 self._close(event.phase, at, OPEN)
                 self._phases[event.phase] = _Open(event.phase, at, version, event.phase)
-            case f.PhaseCompleted():
-                self._close(event.phase, at, GOOD)
-            case f.PhaseFailed():
-                self._close(event.phase, at, BAD)
+            case f.PhaseCompleted() | f.PhaseFailed():
+                tone = GOOD if isinstance(event, f.PhaseCompleted) else BAD
+                self._close(event.phase, at, tone)
             case f.PhaseBlocked() | f.HumanNeeded():
                 self._close(event.phase or "", at, STUCK)
             case f.PhaseSkipped():
@@ -324,7 +323,9 @@ def _told(
     said, name = [opened.name, one.says], opened.name.rpartition("/")[2]
     if number := opened.number:
         known = told.get(number, _UNTOLD)
-        tone = tone if tone in (OPEN, BAD) else _tone(known)
+        measured = _CLASSES.get(known.classification or "", STEADY)
+        ended = PLAIN if known.score is None else measured
+        tone = tone if tone in (OPEN, BAD) else ended
         said = [opened.name, known.classification or _STATES.get(tone, ""), *_judged(known)]
         said += [_cut(x) for x in failures.of(number)[-1:]]
         tone = f"{tone} off" if known.is_on_path is False else tone
@@ -342,13 +343,6 @@ def _told(
 
 def _cut(said: str) -> str:
     return said if len(said) <= FAILED_CHARS_MAX else f"{said[:FAILED_CHARS_MAX]}…"
-
-
-def _tone(known: JudgedIteration) -> str:
-    """Return the display tone of an ended iteration; `plain` if it was not measured."""
-    if known.score is None:
-        return PLAIN
-    return _CLASSES.get(known.classification or "", STEADY)
 
 
 def _judged(known: JudgedIteration) -> Iterator[str]:

@@ -32,12 +32,8 @@ from sprintlog.engine.log.stores.sqlite.page_rows import SUFFIXES, PageImages
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.agent_sessions.spool import count_odd, waiting
-from sprintlog.engine.service.place.location import (
-    CHECKSUM_SUFFIX,
-    DATABASE,
-    Location,
-    spool_folders,
-)
+from sprintlog.engine.service.place import location as places
+from sprintlog.engine.service.place.location import DATABASE, Location
 from sprintlog.engine.service.place.trust import owned_by_another
 from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 from sprintlog.engine.sessions.names import session_of
@@ -50,14 +46,14 @@ from .verify import Verification, verify
 
 def look_here(
     location: Location,
-    places: list[str],
+    paths: list[str],
     *,
     agents: tuple[findings.AgentLines, ...],
     sessions: tuple[int, int, int],
 ) -> findings.Here:
-    """Return the findings in a log's folder and next to the state files at `places`."""
+    """Return the findings in a log's folder and next to the state files at `paths`."""
     folder = location.folder
-    drafts, displaced = _left_over(location, places)
+    drafts, displaced = _left_over(location, paths)
     disk = os.statvfs(folder)
     return findings.Here(
         folder=str(folder),
@@ -73,7 +69,7 @@ def look_here(
         sizes=findings.sizes(folder),
         agents=agents,
         sessions=sessions,
-        spooled=len(waiting(spool_folders(location, os.environ))),
+        spooled=len(waiting(places.spool_folders(location, os.environ))),
         odd_hooks=count_odd(folder),
         above_of_another=str(above) if (above := owned_by_another(folder.parent)) else None,
     )
@@ -104,13 +100,13 @@ def _files(folder: Path) -> list[findings.File]:
     return found
 
 
-def _left_over(location: Location, places: list[str]) -> tuple[list[str], list[str]]:
+def _left_over(location: Location, paths: list[str]) -> tuple[list[str], list[str]]:
     """Return the drafts of interrupted writes, and the files that the writes had moved."""
     drafts = [*location.folder.glob(f"{DATABASE}-new*")]
     displaced = []
     kept = [*(location.folder / EDITS).glob(".*")]
-    for place in places:
-        for name in (place, place + CHECKSUM_SUFFIX):
+    for place in paths:
+        for name in (place, place + places.CHECKSUM_SUFFIX):
             draft, aside = unfinished(location.root / name)
             drafts.append(draft)
             displaced.append(aside)

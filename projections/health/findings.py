@@ -73,13 +73,9 @@ def remove_copies(workspace: Workspace, names: dict[str, int]) -> None:
 
 def in_units(count: int) -> str:
     """Return a human-readable size, such as `312 bytes` or `4.2 MiB`."""
-    if count < 1024:
-        return f"{count} bytes"
-    if count < 1024**2:
-        return f"{count / 1024:.1f} KiB"
-    if count < 1024**3:
-        return f"{count / 1024**2:.1f} MiB"
-    return f"{count / 1024**3:.1f} GiB"
+    power = next((n for n in range(3) if count < 1024 ** (n + 1)), 3)
+    said = f"{count / 1024**power:.1f}" if power else f"{count}"
+    return f"{said} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"
 
 
 EVENTS_LOOKED_AT = 10_000

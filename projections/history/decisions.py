@@ -14,12 +14,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import IN_FORCE, AsDecision, Event, Kind, Reach, Subject
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.state.effective_history import (
-    TurnedBack,
-    VersionRange,
-    discarded_by,
-    turns,
-)
+from sprintlog.engine.sprint.state import effective_history as history
 
 from .edits import edited
 from .evidence import Evidence, Past
@@ -109,7 +104,7 @@ def decisions(
 def place(found: Sequence[Decision], rollbacks: Sequence[tuple[int, int]]) -> None:
     """Mark decisions as effective or discarded, with the version that discarded them."""
     can_go = [x for x in found if CODEC.events[x.type].kind is Kind.EXECUTION]
-    taken = discarded_by([decision.version for decision in can_go], rollbacks)
+    taken = history.discarded_by([decision.version for decision in can_go], rollbacks)
     for decision in can_go:
         by = taken.get(decision.version)
         decision.in_force = by is None
@@ -140,7 +135,7 @@ class Deciding:
         self._past = past
         after = 0 if past is None else past.version
         self._turns = {
-            turn.version: turn for turn in turns(rollbacks) if turn.version > after
+            turn.version: turn for turn in history.turns(rollbacks) if turn.version > after
         }
         self._waiting: dict[str, list[KeptDecision]] = {}
         self._named: dict[int, str] = {}
@@ -302,7 +297,7 @@ def _named(event: RecordedEvent, about: str) -> str:
     return f"version {event.version}: {what} by {event.actor}"
 
 
-def _gone(turn: TurnedBack) -> str:
+def _gone(turn: history.TurnedBack) -> str:
     """Return the version ranges that a rollback discarded or made effective again."""
     gone, back = _between(turn.gone), _between(turn.back)
     parts = [f"no longer in force: {gone}" if gone else ""]
@@ -310,5 +305,5 @@ def _gone(turn: TurnedBack) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _between(stretches: Sequence[VersionRange]) -> str:
+def _between(stretches: Sequence[history.VersionRange]) -> str:
     return ", ".join(f"{a} to {b}" if a != b else str(a) for a, b in stretches)

@@ -60,10 +60,6 @@ class Difference(NamedTuple):
         """Return every field that differs, in document order."""
         return changes(self.old.document, self.new.document)
 
-    def sentences(self) -> list[str]:
-        """Return every change as a readable line; long values are truncated."""
-        return [*map(told, self.changes())]
-
     def json_patch(self) -> list[Operation]:
         """Return a JSON Patch that turns the old document into the new one."""
         return diff(self.old.document, self.new.document)

@@ -19,11 +19,7 @@ from sprintlog.engine.masking import mask, mask_all
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
 from sprintlog.engine.sessions.names import session_of
 from sprintlog.engine.sprint.events import EVENTS, IterationStarted, RolledBack
-from sprintlog.engine.sprint.state.effective_history import (
-    VersionRange,
-    effective_ranges,
-    is_effective,
-)
+from sprintlog.engine.sprint.state import effective_history as history
 
 SOURCE_CHARS = 32
 
@@ -40,13 +36,13 @@ class Survey(NamedTuple):
     head: Head
     source: str
     """The log's identifier: the hash of its first event, which copies share."""
-    paths: dict[str, list[VersionRange]]
+    paths: dict[str, list[history.VersionRange]]
     """The effective versions of each stream that has rollbacks."""
 
     def is_in_force(self, event: RecordedEvent) -> bool:
         """Return whether an event is effective, that is, not discarded by a rollback."""
         found = self.paths.get(event.stream)
-        return found is None or is_effective(found, event.version)
+        return found is None or history.is_effective(found, event.version)
 
 
 def survey(
@@ -66,7 +62,7 @@ def survey(
     for problem in check_rows(noted.rows(log, head.position)):
         raise UnreadableError(problem.problem, position=problem.position)
     paths = {
-        stream: effective_ranges(found, noted.versions[stream])
+        stream: history.effective_ranges(found, noted.versions[stream])
         for stream, found in noted.rollbacks.items()
     }
     return Survey(noted.end or Head(0, bytes(32)), noted.source, paths)

@@ -117,7 +117,7 @@ def _differing(
     same, differing = [], []
     for one in found:
         values = {str(one.cell(row)) for row in rows} - {UNKNOWN}
-        is_text = not any(_is_figure(value) for value in values)
+        is_text = not any(x[:1] in "$-0123456789" and x != "-" for x in values)
         if is_text and len(values) == 1 and len(rows) > 1 and one.name not in _ALWAYS:
             said = values.pop()
             same.append(f"{one.name.replace('_', ' ')} {said[:CELL_CHARS_MAX]}")
@@ -161,10 +161,6 @@ def _milliseconds(one: JudgedIteration) -> int | None:
     """Return the total duration of the agent runs; None if it is unknown."""
     found = getattr(one.spent, "duration_ms", None)
     return found if isinstance(found, int) and found else None
-
-
-def _is_figure(said: str) -> bool:
-    return said[:1] in "$-0123456789" and said != "-"
 
 
 def _alerts(one: JudgedIteration) -> object:

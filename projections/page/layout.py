@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Generic, NamedTuple, TypeVar
 
 from sprintlog.facts import Delay, Instant, Return, Work
+from sprintlog.formatting import MONTHS
 
 WHOLE = 10_000
 """The width of a drawing, in hundredths of a percent."""
@@ -82,10 +83,6 @@ TICKS_MAX, SPARSE = 8, 3
 _SECOND = 1000
 _DAY = 86_400 * _SECOND
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_MONTHS = (
-    *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
-    *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
-)
 _STEPS = tuple(
     count * _SECOND
     for count in (
@@ -213,7 +210,7 @@ def ticks(begin: int, end: int, most: int = TICKS_MAX) -> list[Tick]:
 def _label(at: int, step: int, *, is_day: bool) -> str:
     there = _EPOCH + timedelta(milliseconds=at)
     if is_day or step >= _DAY:
-        return f"{_MONTHS[there.month - 1]} {there.day}"
+        return f"{MONTHS[there.month - 1]} {there.day}"
     return there.strftime("%H:%M:%S" if step < 60 * _SECOND else "%H:%M")
 
 

@@ -113,11 +113,8 @@ class _Carrying:
         )
         for first, last in (*moved, (self._after + 1, self._version)):
             gone = history.stretches_only_in([(first, last)], self._live)
-            back = (
-                history.stretches_only_in([(first, last)], gone)
-                if first <= self._after
-                else []
-            )
+            earlier = [(first, last)] if first <= self._after else []
+            back = history.stretches_only_in(earlier, gone)
             for counts, stretches in ((0, gone), (1, back)):
                 for begin, end in stretches:
                     self._ask(change, (counts, self._stream, begin, end, *_KNOWLEDGE))

@@ -118,6 +118,10 @@ def ended(judged: Judged, number: int) -> list[str]:
         "Said last": code(" ".join(summary.split())) if summary else "",
         "On the way": ", ".join(notes_of(judged.runs_seen().get(number, ()))),
     }
+    return _labelled(told)
+
+
+def _labelled(told: Mapping[str, str]) -> list[str]:
     return [f"**{name}**: {text}" for name, text in told.items() if text]
 
 
@@ -156,7 +160,7 @@ def made_with(said: Description | None) -> list[str]:
         "Tags": ", ".join(map(bare, said.tags)),
         "Notes": "; ".join(map(code, said.notes)),
     }
-    return [f"**{name}**: {text}" for name, text in told.items() if text]
+    return _labelled(told)
 
 
 def iteration_markdown(
@@ -321,10 +325,8 @@ def unmeasured_markdown(
         "Not measured": code(_line(why)),
         "Agents": took,
     }
-    lines = [f"## Iteration {number} Progress Report", ""]
-    lines += [f"**{name}**: {text}" for name, text in told.items() if text]
-    lines += [*tree, *ended(judged, number)]
-    lines += made_with(judged.described().get(number))
+    lines = [f"## Iteration {number} Progress Report", "", *_labelled(told), *tree]
+    lines += [*ended(judged, number), *made_with(judged.described().get(number))]
     if failure is not None and isinstance(failure.event, MeasurementFailed):
         lines += _command(failure.event)
     return "\n".join(lines) + "\n"

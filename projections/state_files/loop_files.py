@@ -13,12 +13,8 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedErr
 from sprintlog.engine.judging.events import KeptReport
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.place import location
-from sprintlog.engine.service.streams.evaluation import (
-    Judged,
-    KnownTargets,
-    StreamEvents,
-    evaluate,
-)
+from sprintlog.engine.service.streams import evaluation
+from sprintlog.engine.service.streams.evaluation import Judged, evaluate
 from sprintlog.engine.service.streams.history import append_end
 from sprintlog.engine.service.work_tree.kept_reports import content_of, is_kept
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
@@ -65,7 +61,7 @@ def then_of(workspace: FilesService, judged: Judged) -> Then:
     """
     sprint_id = judged.sprint.id
     before: list[Sprint] = []
-    targets = KnownTargets()
+    targets = evaluation.KnownTargets()
 
     def then(number: int) -> Judged:
         tracker = judged.tracker
@@ -204,7 +200,7 @@ def reports_of(
 ) -> dict[str, Make]:
     """Return the available copies of the reports that were used to measure iterations."""
     tracker, files = sprint.knowledge.tracker, dict[str, Make]()
-    events = StreamEvents(workspace.log, sprint.id, sprint.version)
+    events = evaluation.StreamEvents(workspace.log, sprint.id, sprint.version)
     versions = {n: one.version for n in numbers if (one := tracker.entry(n)) is not None}
     if tracker.baseline is not None:
         versions[BASELINE_NUMBER] = tracker.baseline_version

@@ -99,12 +99,9 @@ def summary_markdown(judged: Judged, told: SummaryTexts) -> str:
 
 def _state(sprint: Sprint, told: SummaryTexts) -> list[str]:
     lines = [f"- **Status**: {code(str(sprint.document.get('status')))}"]
-    if told.tree:
-        lines.append(f"- **Work tree**: {code(told.tree)}")
-    if told.outcome:
-        lines.append(f"- **Outcome**: {code(told.outcome)}")
-    if told.time:
-        lines.append(f"- **Time**: {told.time}")
+    facts = {"Work tree": told.tree and code(told.tree)}
+    facts |= {"Outcome": told.outcome and code(told.outcome), "Time": told.time}
+    lines += [f"- **{name}**: {text}" for name, text in facts.items() if text]
     for identity, note in sprint.knowledge.notes.items():
         said = one_line(f"{identity} {note.state}: {note.text}")
         lines.append(f"- **Note to the agent**: {code(said)}")

@@ -42,7 +42,8 @@ DOCUMENT = dict[str, Any]
 """A state file, an export or a schema, whose format is documented separately."""
 
 ANSWERS: dict[str, tuple[Any, ...]] = {
-    **dict.fromkeys(("fork", "redo", "restore", "rollback", "undo"), (back.WentBack,)),
+    **dict.fromkeys(("fork", "race apply", "redo", "restore"), (back.WentBack,)),
+    **dict.fromkeys(("rollback", "undo"), (back.WentBack,)),
     **dict.fromkeys(("schema", "show best", "show journal", "show progress"), (DOCUMENT,)),
     **dict.fromkeys(("store backup", "store copy", "store import"), (log.LogCopied,)),
     **dict.fromkeys(("import journal", "import progress"), (log.TakenIn,)),

@@ -6,20 +6,16 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from sprintlog.engine.log.event import Kind
-from sprintlog.engine.service.lost_runs import ALIVE, ELSEWHERE, seen_from_here, spent_until
+from sprintlog.engine.service import lost_runs
+from sprintlog.engine.service.lost_runs import ELSEWHERE, spent_until, time_of
 from sprintlog.engine.service.lost_runs import GONE as GONE
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.next import next_action, with_fallback
 from sprintlog.engine.sprint.events import Budgets, Took
-from sprintlog.engine.sprint.iterations.budgets import (
-    FIELDS,
-    OF_RUN,
-    OF_SPRINT,
-    BudgetState,
-    standings,
-)
+from sprintlog.engine.sprint.iterations import budgets as limits
+from sprintlog.engine.sprint.iterations.budgets import OF_RUN, OF_SPRINT, BudgetState
 from sprintlog.engine.sprint.iterations.run_record import spent_since
 from sprintlog.engine.sprint.state.knowledge import newest_first
 from sprintlog.engine.sprint.state.sprint import Spent, Sprint
@@ -144,31 +140,25 @@ def moment_of(workspace: ServiceWorkspace, sprint: Sprint, at: str | None) -> st
     return time or time_of(workspace, sprint, sprint.version)
 
 
-def time_of(workspace: ServiceWorkspace, sprint: Sprint, version: int) -> str:
-    """Return the time of a sprint's event at a version."""
-    events = workspace.log.read_stream(
-        sprint_stream(sprint.id), after=version - 1, until=version
-    )
-    return next(events).at
-
-
 def all_standings(
     workspace: ServiceWorkspace, sprint: Sprint, *, at: str | None = None
 ) -> list[BudgetState]:
     """Return the budgets of the last run and of the sprint."""
     now = moment_of(workspace, sprint, at)
     now = now if at is not None else spent_until(workspace, sprint, now)
-    return [one for of in (OF_RUN, OF_SPRINT) for one in standings(sprint, now, of=of)]
+    return [
+        one for of in (OF_RUN, OF_SPRINT) for one in limits.standings(sprint, now, of=of)
+    ]
 
 
 def planned(sprint: Sprint, budgets: Budgets, *, now: str) -> list[BudgetState]:
     """Return the budgets that would apply to a new run."""
     of_run = [
         BudgetState(OF_RUN, name, plus(None, limit), "0")
-        for name, field in FIELDS.items()
+        for name, field in limits.FIELDS.items()
         if (limit := getattr(budgets, field)) is not None
     ]
-    return [*of_run, *standings(sprint, now, of=OF_SPRINT)]
+    return [*of_run, *limits.standings(sprint, now, of=OF_SPRINT)]
 
 
 def what_is_next(
@@ -194,8 +184,8 @@ def last_run(
         return UNSET
     found, lease = RUNNING if ended is None else ENDED, None
     if ended is None and not is_past:
-        seen = seen_from_here(workspace.location.folder, sprint.id, started)
-        found = RUNNING if seen == ALIVE else seen
+        seen = lost_runs.seen_from_here(workspace.location.folder, sprint.id, started)
+        found = RUNNING if seen == lost_runs.ALIVE else seen
         lease = workspace.log.leases.of(sprint_stream(sprint.id))
     told: dict[str, Any] = {} if ended is None else _end(workspace, sprint)
     if found == RUNNING and (began := _iteration_since(workspace, sprint)):

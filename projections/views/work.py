@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 
+from sprintlog.engine.service.lost_runs import time_of
 from sprintlog.engine.service.place.trees import known_trees, shown_tree
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.workspace import ServiceWorkspace
@@ -24,7 +25,7 @@ from sprintlog.engine.sprint.state.words import PASSED
 
 from . import runs
 from .events import EventReference, Recorded, event_of, filled
-from .runs import BudgetStanding, LoopRun, Spending, last_run, moment_of, spending, time_of
+from .runs import BudgetStanding, LoopRun, Spending, last_run, moment_of, spending
 
 STOPPED = (STOP, WAIT, RESUME)
 """The actions other than work, for which a person may want a reason."""

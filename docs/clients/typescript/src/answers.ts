@@ -232,6 +232,14 @@ export interface Checks {
   checks: Check[];
 }
 
+/** The removal of a race's worktrees, or its preview. */
+export interface CleanedRace {
+  action: string;
+  race: string;
+  done: boolean;
+  trees: RemovedTree[];
+}
+
 /** A column that can be queried. */
 export interface ColumnAnswer {
   name: string;
@@ -1034,6 +1042,15 @@ export interface RedactionDone {
   events: EventReference[];
 }
 
+/** A worktree of an attempt that was removed, or would be in a dry run. */
+export interface RemovedTree {
+  attempt: number;
+  path: string;
+  sprint: string;
+  snapshot: string | null;
+  existed: boolean;
+}
+
 /** A request with its decision. */
 export interface RequestAnswer {
   sprint: string;
@@ -1662,6 +1679,7 @@ export interface QuestionGiven {
 /** What commands answer to a call. */
 export interface CommandAnswers {
   fork: WentBack;
+  "race apply": WentBack;
   redo: WentBack;
   restore: WentBack;
   rollback: WentBack;
@@ -1689,6 +1707,7 @@ export interface CommandAnswers {
   "extensions check": ExtensionsChecked;
   "extensions project": ProjectedAnswer;
   "extensions list": ExtensionsInstalled;
+  "race clean": CleanedRace;
   "gate record": GateAnswer | Recorded | Recorded[] | Unchanged;
   "gate run": GateAnswer | Recorded | Recorded[] | Unchanged;
   "gate show": GateStanding | GateStanding[];
