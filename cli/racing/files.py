@@ -10,7 +10,7 @@ import click
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.races.events import AttemptApplied, AttemptRemoved
 from sprintlog.engine.races.state import Race
-from sprintlog.engine.service.driver import attempt_trees
+from sprintlog.engine.service.driver import races
 from sprintlog.engine.service.driver.races import choose_race, read_race, record
 from sprintlog.engine.service.work_tree import snapshot
 from sprintlog.engine.service.work_tree.extracts import as_patch, into_branch
@@ -166,10 +166,10 @@ def clean(
     check_actor(actor)
     with context.open_workspace() as workspace:
         race = choose_race(workspace.log, race_id)
-        found = attempt_trees.trees_to_remove(workspace, race, repository_of(workspace)[1])
+        own, folder = repository_of(workspace)
+        found = races.trees_to_remove(race, own, folder)
         for tree in () if discards_omitted else found:
-            left = attempt_trees.check_removal(workspace, tree)
-            attempt_trees.check_nothing_omitted(tree, left)
+            races.check_nothing_omitted(tree, races.saved(workspace, tree)[1])
         planned = [*map(_planned, found), LEAVE] if found else ["nothing to do"]
         if found and not (wanted.yes or wanted.dry_run):
             output.print_text(*(() if as_json else planned[:-1]))
@@ -178,14 +178,13 @@ def clean(
         for tree in found:
             snapshot = None
             if not wanted.dry_run:
-                snapshot = attempt_trees.remove_tree(
-                    workspace,
-                    tree,
+                snapshot = races.remove_tree(
+                    *(workspace, own, tree),
                     partial(_record, workspace, race.id, actor),
                     discards_omitted=discards_omitted,
                     actor=actor,
                 )
-            number, path = tree.attempt.number, str(tree.whole)
+            number, path = tree.attempt.number, str(tree.path)
             made.append(RemovedTree(number, path, tree.sprint, snapshot, tree.exists))
         answer = CleanedRace("race-clean", race.id, not wanted.dry_run, made)
         is_told = bool(found) and not wanted.dry_run
@@ -203,8 +202,8 @@ def _record(workspace: Workspace, race_id: str, actor: str, event: AttemptRemove
     record(workspace, read_race(workspace.log, race_id), event, actor=actor)
 
 
-def _planned(tree: attempt_trees.AttemptTree) -> str:
-    return f"{'remove' if tree.exists else 'prune'}  {tree.whole}"
+def _planned(tree: races.AttemptTree) -> str:
+    return f"{'remove' if tree.exists else 'prune'}  {tree.path}"
 
 
 def _said(one: RemovedTree) -> str:

@@ -1,16 +1,20 @@
-"""Linked worktrees for attempts: created at a commit, with copied files and submodules.
+"""Linked worktrees for attempts: created at a commit, with copied files, and removed.
 
 The repository belongs to the user, so git uses its settings, such as filters. Hooks,
 monitors and the network are not used.
 """
 
 import os
+import re
 import shutil
+import stat
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ...errors import InvalidInputError, RefusedError
+from ..folders import opened_below
 from .command import SECONDS_MAX, Git, said_by
 from .repositories import git_directory
 
@@ -19,6 +23,9 @@ _SETTINGS = (
     "core.fsmonitor=false",
     "protocol.file.allow=always",
 )
+_ABOVE = 3
+"""An attempt's worktree is `attempts/ID/RACE/N` in the folder of local state."""
+_PROC = Path("/proc")
 
 
 class OwnRepository:
@@ -86,6 +93,43 @@ class OwnRepository:
         self.git("worktree", "add", *force, "--detach", "--quiet", str(path), commit)
         path.chmod(0o700)
 
+    def known(self, path: Path) -> dict[str, str] | None:
+        """Return what git knows of a worktree, which need no longer exist.
+
+        Keys are those of `git worktree list`, such as `HEAD`, `detached` and `locked`.
+        """
+        listed = self.git("worktree", "list", "--porcelain", "-z").split("\0\0")
+        for part in filter(None, listed):
+            known = dict(line.partition(" ")[::2] for line in part.split("\0"))
+            if _real(Path(known["worktree"])) == _real(path):
+                return known
+        return None
+
+    def remove(self, path: Path, also: Sequence[str] = ()) -> None:
+        """Remove an attempt's worktree without following links; it may be gone already.
+
+        Files next to it with its name and the suffixes `also` are removed as well. Raise
+        `RefusedError` if a file cannot be removed; a later call continues.
+        """
+        base, above = path.parents[_ABOVE], path.parent
+        try:
+            with opened_below(base, above.relative_to(base).as_posix()) as folder:
+                if is_plain(path):
+                    shutil.rmtree(path.name, dir_fd=folder)
+                for suffix in also:
+                    with suppress(FileNotFoundError):
+                        os.unlink(f"{path.name}{suffix}", dir_fd=folder)
+        except FileNotFoundError:
+            # A part of the path does not exist, either.
+            pass
+        except OSError as error:
+            where = os.fsencode(error.filename or path).decode(errors="backslashreplace")
+            raise RefusedError(f"cannot remove {where}: {error.strerror}") from error
+        if self.known(path) is not None:
+            self.git("worktree", "remove", "--force", "--force", str(path))
+        with suppress(OSError):
+            above.rmdir()
+
     def submodules(self, tree: Path) -> Iterator[str]:
         """Create a worktree's submodules from their local clones; yield the omitted paths.
 
@@ -106,6 +150,45 @@ class OwnRepository:
                 own.git("submodule", "update", "--init", "-q", "--", path, settings=(url,))
             except RefusedError:
                 yield path
+
+
+def _real(path: Path) -> str:
+    return os.path.join(os.path.realpath(path.parent), path.name)
+
+
+def in_use(tree: Path) -> str | None:
+    """Return why a worktree must not be removed: a process or a mounted file system."""
+    top = os.path.realpath(tree)
+    for name in filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ()):
+        with suppress(OSError):
+            if Path(os.readlink(_PROC / name / "cwd")).is_relative_to(top):
+                return f"process {name} is working in it"
+    with suppress(OSError):
+        mounts = (_PROC / "self/mountinfo").read_text("utf-8", "surrogateescape")
+        for line in mounts.splitlines():
+            point = re.sub(r"\\([0-7]{3})", lambda x: chr(int(x[1], 8)), line.split(" ")[4])
+            if Path(point).is_relative_to(top):
+                return f"a file system is mounted at {point}"
+    return None
+
+
+def is_plain(path: Path) -> bool:
+    """Return whether an attempt's worktree exists; raise `RefusedError` for a link."""
+    base = path.parents[_ABOVE]
+    try:
+        with opened_below(base, path.parent.relative_to(base).as_posix()) as folder:
+            found = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise RefusedError(f"{path} cannot be removed: {error.strerror}") from error
+    if not stat.S_ISDIR(found.st_mode):
+        raise RefusedError(
+            f"{path} cannot be removed: it is a link or a file, not a work tree",
+            hint="look where it leads, and remove it yourself",
+            file=str(path),
+        )
+    return True
 
 
 def copy(path: str, source: Path, target: Path) -> None:

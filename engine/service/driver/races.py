@@ -1,18 +1,26 @@
-"""Races in a log: their states, their events, and the candidates of their attempts."""
+"""Races in a log: states, events, candidates, and the removal of attempts' worktrees."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from itertools import count
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from msgspec import json
 from msgspec.structs import replace
 
+from ...adapters.git.repositories import linked_directory
+from ...adapters.git.worktrees import OwnRepository, in_use, is_plain
+from ...adapters.processes.process import host
+from ...adapters.snapshots.branch import repository_at
+from ...adapters.snapshots.capture import TakenSnapshot
+from ...adapters.snapshots.listing import OTHER_TREE
+from ...adapters.snapshots.plan import is_in
 from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...log.codec import encode_masked
 from ...log.event import Event
 from ...log.port import EventStore
-from ...races.events import RaceStarted, Ranked
+from ...races.events import AttemptRemoved, RaceStarted, Ranked
 from ...races.state import Attempt, Candidate, Race, fold, race_of, race_stream
 from ...sprint.events import ClaimAccepted
 from ...sprint.iterations.budgets import BudgetState, together
@@ -20,9 +28,17 @@ from ...sprint.plan.create import check_sprint_id
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.words import COMPLETED
 from ..port import Service
-from ..streams.catalogue import CODEC, new_event
+from ..streams.catalogue import CODEC, new_event, sprint_stream
 from ..streams.evaluation import Judged, evaluate
-from ..work_tree.snapshot import store_of
+from ..work_tree.own_paths import kept_out
+from ..work_tree.snapshot import kept_files, shown, store_of, take_and_record
+from ..workspace import ServiceWorkspace
+
+REFS = "refs/sprintlog/attempts/"
+"""The prefix of references to the last commits of removed worktrees."""
+BESIDE = (".log", ".ready")
+"""The suffixes of the files of a race next to each worktree."""
+SHOWN_MAX = 20
 
 
 def read_race(log: EventStore, race_id: str) -> Race:
@@ -194,3 +210,120 @@ def size_of(
         rows = [line.split(b"\t", 2) for line in said.splitlines()]
         return len(rows), sum(int(n) for row in rows for n in row[:2] if n != b"-")
     return None, None
+
+
+class AttemptTree(NamedTuple):
+    """An attempt's worktree on this host."""
+
+    attempt: Attempt
+    sprint: str
+    path: Path
+    known: dict[str, str] | None
+    """What git knows of the worktree."""
+    exists: bool
+
+
+def trees_to_remove(race: Race, own: OwnRepository, folder: Path) -> list[AttemptTree]:
+    """Return the worktrees of an ended race that are left in this host's folder.
+
+    The folder is `attempts/ID` below the user's local state. Raise `RefusedError` if the
+    race is running, or if a worktree is in use.
+    """
+    if race.decided is None:
+        raise RefusedError(
+            f"race {race.id} has not ended",
+            hint="wait until it has ended, or continue it with the command that started it",
+            race=race.id,
+        )
+    found = []
+    for number, attempt in race.attempts.items():
+        started, path = attempt.started, folder / race.id / str(number)
+        if started is None or (started.host, started.path) != (host(), str(path)):
+            continue
+        exists, known = is_plain(path), own.known(path)
+        why = in_use(path) if exists else None
+        if exists and known and "locked" in known:
+            why = "it is locked (`git worktree unlock` unlocks it)"
+        if why is not None:
+            raise RefusedError(
+                f"nothing was removed: {path} is in use: {why}", race=race.id
+            )
+        if exists or known or attempt.removed is None:
+            found.append(AttemptTree(attempt, started.sprint, path, known, exists))
+    return found
+
+
+def remove_tree(
+    workspace: Service,
+    own: OwnRepository,
+    tree: AttemptTree,
+    append: Callable[[AttemptRemoved], object],
+    *,
+    discards_omitted: bool,
+    actor: str,
+) -> str | None:
+    """Record a snapshot of a worktree and its removal, and remove the worktree.
+
+    Return the snapshot, if any. A removal that was recorded earlier is only finished.
+    """
+    if (removed := tree.attempt.removed) is None:
+        snapshot, started, known = None, tree.attempt.started, tree.known or {}
+        if tree.exists:
+            commit = known.get("HEAD") if "detached" in known else None
+            if commit and started and commit != started.commit:
+                # Only the worktree refers to the commit.
+                own.git("update-ref", f"{REFS}{tree.sprint}", commit)
+            snapshot, left = saved(workspace, tree, actor=actor)
+            if not discards_omitted:
+                check_nothing_omitted(tree, left)
+        removed = AttemptRemoved(tree.attempt.number, str(tree.path), snapshot)
+        append(removed)
+    own.remove(tree.path, BESIDE)
+    return removed.snapshot
+
+
+def saved(
+    workspace: Service, tree: AttemptTree, *, actor: str | None = None
+) -> tuple[str | None, list[str]]:
+    """Return the snapshot of a worktree, and the paths that it omits.
+
+    The snapshot is recorded if an actor is given. All paths are omitted if the folder is
+    not the worktree of a sprint in this log any more.
+    """
+    if not tree.exists or tree.attempt.removed is not None:
+        return None, []
+    location, found = workspace.location, linked_directory(tree.path / ".git")
+    common = repository_at(location.root).common.resolve()
+    is_own = tree.known and found is not None and found.parent == common / "worktrees"
+    if not is_own or not workspace.log.version(sprint_stream(tree.sprint)):
+        return None, ["."]
+    folder, address = str(location.folder), location.address
+    with ServiceWorkspace.open(tree.path, folder=folder, address=address) as there:
+        there.environment, there.tell = workspace.environment, workspace.tell
+        there.setting = workspace.setting
+        if actor is None:
+            with kept_files(there, tree.sprint) as (taken, _):
+                return None, _omitted(there, taken)
+        _, taken = take_and_record(there, tree.sprint, envelope={"actor": actor})
+        return taken.commit, _omitted(there, taken)
+
+
+def check_nothing_omitted(tree: AttemptTree, paths: Sequence[str]) -> None:
+    """Raise `RefusedError` if a snapshot of a worktree omits any path."""
+    if paths:
+        named = ", ".join(paths[:SHOWN_MAX])
+        more = f" and {len(paths) - SHOWN_MAX} more" if paths[SHOWN_MAX:] else ""
+        raise RefusedError(
+            f"{tree.path} contains files that its snapshot omits: {named}{more}",
+            hint="copy the files that you need, then pass --discard-omitted",
+            files=[*paths],
+        )
+
+
+def _omitted(workspace: Service, taken: TakenSnapshot) -> list[str]:
+    """Return the paths in a worktree, ignored ones included, that a snapshot omits."""
+    own = kept_out(workspace)
+    found = [path for path, reason in taken.left_out if reason != OTHER_TREE]
+    unseen = store_of(workspace).read(taken.commit).unseen
+    paths = {path.rstrip("/") for path in (*found, *unseen)}
+    return [shown(path) or "." for path in sorted(paths) if not is_in(path, own)]

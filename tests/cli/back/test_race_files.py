@@ -261,10 +261,10 @@ def test_killed_removal_is_finished(
     main: Path, done: Run, monkeypatch: pytest.MonkeyPatch, half: str
 ) -> None:
     """After its event, a removal needs no other check, whatever is left of the tree."""
-    from sprintlog.engine.adapters.git import linked_trees
+    from sprintlog.engine.adapters.git.worktrees import OwnRepository
 
     with monkeypatch.context() as patched:
-        patched.setattr(linked_trees, "remove", lambda *_: None)
+        patched.setattr(OwnRepository, "remove", lambda *_: None)
         done("race", "clean", "--yes")
     if half == "record":
         shutil.rmtree(worktree(main, 1))
