@@ -50,7 +50,7 @@ from .engine.judging.parts import (
 from .engine.log.envelope import RecordedEvent as RecordedEvent, Span as Span
 from .engine.log.erasures import PayloadErased as PayloadErased
 from .engine.log.event import Event as Event, Kind as Kind
-from .engine.races.events import (
+from .engine.races import (
     AttemptApplied as AttemptApplied,
     AttemptEnded as AttemptEnded,
     AttemptRemoved as AttemptRemoved,

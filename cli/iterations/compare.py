@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.exact import Number, plain, short
-from sprintlog.engine.races.state import rank
+from sprintlog.engine.races import rank
 from sprintlog.engine.service.driver.races import candidate, chosen_iteration, size_of
 from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.iterations.described import PROMPT, Description
@@ -67,7 +67,7 @@ def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
                 ],
                 names.__getitem__,
             )
-            best = names[found.ranked[0].attempt] if found.has_best else None
+            best = None if found.best is None else names[found.best.attempt]
             answer = replace(answer, best=best, reason=found.reason)
             lines.append(f"best: {best or 'none'}: {found.reason}")
     print_answer(answer, lines, as_json=reading.as_json)

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.races.events import AttemptApplied, AttemptRemoved
-from sprintlog.engine.races.state import Race
+from sprintlog.engine.races import AttemptApplied, AttemptRemoved, Race
 from sprintlog.engine.service.driver import races
 from sprintlog.engine.service.driver.races import choose_race, read_race, record
 from sprintlog.engine.service.work_tree import snapshot

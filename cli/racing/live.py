@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sprintlog.engine.races.state import Race
+from sprintlog.engine.races import Race
 from sprintlog.engine.usage import dollars, plus
 from sprintlog.projections.views.races import AttemptAnswer, RaceAnswer, race_answer
 from sprintlog.projections.workspace import Workspace

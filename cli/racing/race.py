@@ -17,8 +17,7 @@ from sprintlog.engine.adapters.git.worktrees import OwnRepository, check_inside
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.own_files import keep_ours
-from sprintlog.engine.races.events import Entrant, RaceStarted
-from sprintlog.engine.races.state import Race
+from sprintlog.engine.races import Entrant, Race, RaceStarted
 from sprintlog.engine.service.driver.race import RaceSettings, RaceSupervisor
 from sprintlog.engine.service.driver.races import begin_race, choose_race
 from sprintlog.engine.service.place.location import HIDDEN, spool_folders

@@ -10,7 +10,7 @@ import msgspec
 from ..errors import InvalidInputError
 from ..log.envelope import RecordedEvent
 from ..log.port import Log
-from ..races.state import race_of
+from ..races import race_of
 from ..sessions.names import session_of
 from ..sprint.events import Injection
 from ..sprint.iterations.rollback import iteration_end

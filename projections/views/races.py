@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from sprintlog.engine.races import events as f
-from sprintlog.engine.races.state import Attempt, Race, rank
+from sprintlog.engine import races as f
+from sprintlog.engine.races import Attempt, Race, rank
 from sprintlog.engine.service.driver.races import candidate_of, race_ids, spending
 from sprintlog.engine.service.workspace import ServiceWorkspace
 

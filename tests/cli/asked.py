@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import sprintlog
-from sprintlog.engine.races.events import Entrant
+from sprintlog.engine.races import Entrant
 from sprintlog.engine.service.driver.races import begin_race
 
 from .conftest import Run

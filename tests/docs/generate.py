@@ -20,7 +20,7 @@ from sprintlog.engine.judging import loop_rules
 from sprintlog.engine.log.envelope import Span
 from sprintlog.engine.log.erasures import ERASURE_EVENTS
 from sprintlog.engine.log.event import Event
-from sprintlog.engine.races.events import RACE_EVENTS, Entrant, Ranked
+from sprintlog.engine.races import RACE_EVENTS, Entrant, Ranked
 from sprintlog.engine.sessions.events import SESSION_EVENTS, TouchedFile
 from sprintlog.engine.sprint import events
 from sprintlog.engine.sprint.events import queue, snapshots

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine import races as f
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.judging.score import Component, Dimension, Score
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.event import Event, Versioned
-from sprintlog.engine.races import events as f
-from sprintlog.engine.races.state import (
+from sprintlog.engine.races import (
     BUDGET,
     ENDED,
     VERIFIED,
@@ -135,8 +135,15 @@ FULL = scored(tests=100, lint=100)
         (
             candidate(1, FULL, cost_usd=2.5),
             candidate(2, FULL, cost_usd=1.25, is_cost_exact=False),
+            1,
+            "cost $2.50, against unknown (at least $1.25) of attempt 2",
+        ),
+        (
+            # Neither cost is known, so the smaller change decides.
+            candidate(1, FULL, cost_usd=1.25, is_cost_exact=False, lines=30),
+            candidate(2, FULL, cost_usd=2.5, is_cost_exact=False, lines=3),
             2,
-            "cost at least $1.25, against $2.50 of attempt 1",
+            "changed lines 3, against 30 of attempt 1",
         ),
         (
             candidate(1, FULL),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.errors import ConflictError
-from sprintlog.engine.races.events import AttemptStarted, Entrant
+from sprintlog.engine.races import AttemptStarted, Entrant
 from sprintlog.engine.service.driver.races import begin_race, record
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.document_fields import ralph_fields

@@ -15,6 +15,7 @@ from typing import NamedTuple, NoReturn
 
 from msgspec.structs import replace
 
+from ... import races as f
 from ...adapters.git.worktrees import OwnRepository, copy
 from ...adapters.processes.loop_lock import hold, is_held, lock_of
 from ...adapters.processes.process import host
@@ -22,8 +23,7 @@ from ...adapters.processes.programs import run_script
 from ...adapters.processes.signals import Signals
 from ...adapters.processes.supervisor import SET_PDEATHSIG, prctl
 from ...errors import BusyError, ConflictError, RefusedError, SprintlogError
-from ...races import events as f
-from ...races.state import BUDGET, RUNNING, VERIFIED, Attempt, Race, decision, rank
+from ...races import BUDGET, RUNNING, VERIFIED, Attempt, Race, decision, rank
 from ...sprint.iterations.budgets import said
 from ..workspace import ServiceWorkspace
 from . import races
@@ -128,7 +128,7 @@ class RaceSupervisor:
             return self.race()
         why = spent or "all attempts ended"
         if ends == VERIFIED:
-            why = f"attempt {race.verified[0].number} is verified"
+            why = f"attempt {race.verified[0]} is verified"
         self._end_others(race, why)
         return self._decide(ends, why)
 

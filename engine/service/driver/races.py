@@ -20,8 +20,17 @@ from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...log.codec import encode_masked
 from ...log.event import Event
 from ...log.port import EventStore
-from ...races.events import AttemptRemoved, RaceStarted, Ranked
-from ...races.state import Attempt, Candidate, Race, fold, race_of, race_stream
+from ...races import (
+    Attempt,
+    AttemptRemoved,
+    Candidate,
+    Race,
+    RaceStarted,
+    Ranked,
+    fold,
+    race_of,
+    race_stream,
+)
 from ...sprint.events import ClaimAccepted
 from ...sprint.iterations.budgets import BudgetState, together
 from ...sprint.plan.create import check_sprint_id

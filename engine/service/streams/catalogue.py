@@ -26,7 +26,7 @@ def _of_other_streams() -> tuple[type[Event], ...]:
     # Imported here: recording to a sprint does not require them.
     from ...journal.events import JOURNAL_EVENTS
     from ...log.erasures import ERASURE_EVENTS
-    from ...races.events import RACE_EVENTS
+    from ...races import RACE_EVENTS
     from ...sessions.events import SESSION_EVENTS
 
     return (*JOURNAL_EVENTS, *SESSION_EVENTS, *ERASURE_EVENTS, *RACE_EVENTS)

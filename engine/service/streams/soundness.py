@@ -7,7 +7,7 @@ from ...errors import UnreadableError
 from ...log import envelope, port
 from ...log.erasures import STREAM as ERASURES
 from ...log.stores.sqlite import backup
-from ...races.state import race_of
+from ...races import race_of
 from ...sessions.names import session_of
 from . import catalogue, erased, journal, repository
 

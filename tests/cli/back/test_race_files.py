@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.races import events as f
-from sprintlog.engine.races.state import race_stream
+from sprintlog.engine import races as f
+from sprintlog.engine.races import race_stream
 from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.projections.workspace import Workspace
 

@@ -14,7 +14,7 @@ from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.chain import HEADER_FIELDS
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.erasures import ERASURE_EVENTS
-from sprintlog.engine.races.events import RACE_EVENTS
+from sprintlog.engine.races import RACE_EVENTS
 from sprintlog.engine.sessions.events import SESSION_EVENTS
 from sprintlog.engine.sprint.agent.actions import ACTIONS, Action
 from sprintlog.engine.sprint.events import EVENTS

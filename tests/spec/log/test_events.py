@@ -10,7 +10,7 @@ from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.journal.rules import CAUSED
 from sprintlog.engine.log.erasures import ERASURE_EVENTS
 from sprintlog.engine.log.event import EVERYTHING, HERE, Event, ExtensionEvent, Kind, Reach
-from sprintlog.engine.races.events import RACE_EVENTS
+from sprintlog.engine.races import RACE_EVENTS
 from sprintlog.engine.sessions.events import SESSION_EVENTS
 from sprintlog.engine.sprint.commands import caused
 from sprintlog.engine.sprint.events import EVENTS
