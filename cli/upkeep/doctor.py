@@ -11,8 +11,8 @@ from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.health.diagnosis import judge
 from sprintlog.projections.health.examination import examine
 from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING
-from sprintlog.projections.health.salvage import LOST, Rescue, salvage, salvaged
-from sprintlog.projections.views.log import Check, Checks
+from sprintlog.projections.health.salvage import LOST, salvage
+from sprintlog.projections.views.log import Check, Checks, SalvagedLog
 
 from .. import output, settings, typed
 from ..context import find_log, open_workspace, with_json
@@ -50,8 +50,8 @@ def command(target: Path | None, as_json: bool) -> None:
     location = find_log()
     if target is not None:
         rescue = salvage(location, target, progress=output.counting("events saved"))
-        output.print_answer(salvaged(rescue), _told(location, rescue), as_json=as_json)
-        if not rescue.is_whole:
+        output.print_answer(rescue, _told(location, rescue), as_json=as_json)
+        if not rescue.whole:
             sys.exit(output.INTEGRITY)
         return
     checks = _of_server() if location.is_served else judge(examine(location))
@@ -100,22 +100,20 @@ def _line(check: Check) -> str:
     return "\n".join(lines)
 
 
-def _told(location: Location, rescue: Rescue) -> list[str]:
+def _told(location: Location, rescue: SalvagedLog) -> list[str]:
     """Return lines about the rescued and lost events, and how to replace the old log."""
-    salvaged, folder = rescue.salvaged, rescue.folder
-    head = salvaged.head
-    verdict = "whole" if rescue.is_whole else "NOT whole"
-    saved = f"{head.position} events saved in {folder}"
-    lines = [f"{verdict}: {saved}, head {head.hash.hex()[:16]}"]
-    for found in salvaged.ranges:
+    verdict = "whole" if rescue.whole else "NOT whole"
+    saved = f"{rescue.position} events saved in {rescue.folder}"
+    lines = [f"{verdict}: {saved}, head {rescue.head[:16]}"]
+    for found in rescue.ranges:
         lines.append(f"  {found.first}-{found.last}  {LOSS[found.state]}")
-    if salvaged.problem:
-        lines.append(salvaged.problem)
-    if salvaged.unread:
-        lines.append(f"pages that the disk did not give: {salvaged.unread}; check it")
+    if rescue.problem:
+        lines.append(rescue.problem)
+    if rescue.unread_pages:
+        lines.append(f"pages that the disk did not give: {rescue.unread_pages}; check it")
     if rescue.edits_left:
         lines.append(f"{rescue.edits_left} kept edits could not be copied")
-    old, new = quoted(str(location.folder)), quoted(str(folder))
+    old, new = quoted(str(location.folder)), quoted(rescue.folder)
     lines += [
         f"look at it:  SPRINTLOG_DIR={new} sprintlog verify",
         "to use it, end every sprintlog process, then:",

@@ -46,7 +46,7 @@ def command(
     with open_workspace() as workspace:
         head = proofs.head_of(workspace)
         if file is not None:
-            replace_file(file, head.text.encode(), mode=0o644)
+            replace_file(file, proofs.text_of(head).encode(), mode=0o644)
         if sign and key is not None and file is not None:
             signature = proofs.sign(file, key, os.environ)
         for written in filter(None, (file, signature)):
@@ -56,7 +56,7 @@ def command(
         file=None if file is None else str(file),
         signature=None if signature is None else str(signature),
     )
-    lines = [proofs.trailer(head)] if trailer else head.text.splitlines()
+    lines = [proofs.trailer(head)] if trailer else proofs.text_of(head).splitlines()
     if file is not None:
         lines = [f"{file}: position {head.position}, {head.hash[:16]}"]
         lines += [] if signature is None else [f"{signature}: its signature"]

@@ -178,7 +178,8 @@ def findings_of_head(
     if signers is not None:
         beside = file.with_name(f"{file.name}.sig")
         try:
-            who = proofs.check_signature(head.text.encode(), beside, signers, os.environ)
+            said = proofs.text_of(head).encode()
+            who = proofs.check_signature(said, beside, signers, os.environ)
             output.note(f"{file} is signed by {who}")
         except RefusedError as error:
             yield Finding("damage", str(file), error.message)

@@ -159,11 +159,9 @@ class SprintFacts:
         trees = work_views.work_trees(self.workspace, self.sprint)
         known, said = {x.iteration for x in found.iterations}, self.judged.summaries()
         begun = [
-            iteration_views.JudgedIteration(
-                iteration=number,
+            iteration_views.blank(
+                number,
                 version=version,
-                classification=None,
-                score=None,
                 summary=said.get(number),
                 work_tree=trees.get(number, UNSET),
             )

@@ -29,6 +29,7 @@ from sprintlog.engine.log.merkle import MerkleTree, leads_to
 from sprintlog.engine.log.port import EventStore
 from sprintlog.engine.log.stores.descriptors import read_whole
 
+from ..views.log import WrittenHead
 from ..workspace import Workspace
 
 NAMESPACE = "sprintlog-head"
@@ -46,22 +47,12 @@ _LINE = re.compile(
 _TRAILED = re.compile(rf"{TRAILER}: (\d{{1,18}}):([0-9a-f]{{16,64}})", re.ASCII)
 
 
-class WrittenHead(msgspec.Struct, frozen=True):
-    """A log head that was written to a file."""
-
-    log: str
-    position: int
-    hash: str
-    root: str
-    time: str
-
-    @property
-    def text(self) -> str:
-        """Return the head in the format that is signed."""
-        return (
-            f"{FIRST}\nlog: {self.log}\nposition: {self.position}\n"
-            f"hash: {self.hash}\nroot: {self.root}\ntime: {self.time}\n"
-        )
+def text_of(head: WrittenHead) -> str:
+    """Return a head in the format that is signed."""
+    return (
+        f"{FIRST}\nlog: {head.log}\nposition: {head.position}\n"
+        f"hash: {head.hash}\nroot: {head.root}\ntime: {head.time}\n"
+    )
 
 
 def tree_of(log: EventStore, size: int) -> MerkleTree:
@@ -232,7 +223,7 @@ def prove(
         1,
         msgspec.json.decode(line(events[position], previous=before)),
         [one.hex() for one in tree_of(workspace.log, head.position).path(position)],
-        head.text,
+        text_of(head),
         signature,
     )
     return msgspec.json.format(msgspec.json.encode(proof), indent=2) + b"\n"

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager, suppress
 from functools import cached_property
 from os import urandom
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import msgspec
 
@@ -36,29 +36,13 @@ LOST = "lost.jsonl"
 """Readable events that could not be copied to the new log, as JSON Lines."""
 
 
-class Rescue(NamedTuple):
-    """A new log, and the lost events."""
-
-    folder: Path
-    salvaged: Salvaged
-    lost: int
-    """The number of events in the file of lost events."""
-    edits_left: int
-    """The number of stored edits that could not be copied."""
-
-    @property
-    def is_whole(self) -> bool:
-        """Return whether the new log contains everything known about the old log."""
-        return self.salvaged.problem is None and not self.edits_left
-
-
 def salvage(
     location: Location,
     folder: Path,
     *,
     clock: Clock = wall_clock,
     progress: Callable[[int], None] = lambda count: None,
-) -> Rescue:
+) -> SalvagedLog:
     """Create a new log from the intact events of a damaged log, which is left unchanged.
 
     Raise `RefusedError` if the target exists, and `UnreadableError` if no event is found.
@@ -97,7 +81,18 @@ def salvage(
         # Closing its folders may fail as well.
         with suppress(OSError):
             shutil.rmtree(draft, ignore_errors=True)
-    return Rescue(target, salvaged, lost.count, edits_left)
+    return SalvagedLog(
+        folder=str(target),
+        whole=salvaged.problem is None and not edits_left,
+        position=salvaged.head.position,
+        head=salvaged.head.hash.hex(),
+        problem=salvaged.problem,
+        unread_pages=salvaged.unread,
+        ranges=[SalvagedRange(*one) for one in salvaged.ranges],
+        lost=str(target / LOST) if lost.count else None,
+        lost_events=lost.count,
+        edits_left=edits_left,
+    )
 
 
 def _check_target(location: Location, target: Path) -> None:
@@ -224,20 +219,3 @@ def _know_state_files(location: Location, clock: Clock) -> None:
                 SprintFile(workspace).know_same(workspace.sprint(name))
         with suppress(SprintlogError):
             JournalFile(workspace).know_same(workspace.journal())
-
-
-def salvaged(rescue: Rescue) -> SalvagedLog:
-    """Return a summary of the salvaged log."""
-    found, folder = rescue.salvaged, rescue.folder
-    return SalvagedLog(
-        str(folder),
-        rescue.is_whole,
-        found.head.position,
-        found.head.hash.hex(),
-        found.problem,
-        found.unread,
-        [SalvagedRange(*one) for one in found.ranges],
-        str(folder / LOST) if rescue.lost else None,
-        rescue.lost,
-        rescue.edits_left,
-    )

@@ -18,7 +18,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 
 from ..state_files.sprint_file import render
-from ..state_files.yaml.writer import dump_entry, dump_item
+from ..state_files.yaml.writer import dump_entry, dump_items
 from .blame import Setting, changes_in, event_at, line_token, search
 from .replay import SharedDocument
 
@@ -110,7 +110,7 @@ def item_fields(place: str, item: Any) -> Iterator[str]:
         # The item's first line also belongs to the first nested field.
         yield from _lines_below(place, item)
     elif isinstance(item, str) and "\n" in item:
-        yield from [place] * dump_item(item).count("\n")
+        yield from [place] * dump_items([item]).count(b"\n")
     else:
         yield place
 

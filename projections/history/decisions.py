@@ -22,6 +22,8 @@ from .evidence import Evidence, Past
 Data = dict[str, Any]
 
 TEXT_CHARS_MAX = 300
+_OF_EVENT = ("position", "version", "at", "actor", "observed", "type")
+"""The fields that a decision copies from its event."""
 BREAKPOINT = "breakpoint"
 LOSS = "loss"
 LOST_NAMED_MAX = 10
@@ -221,20 +223,10 @@ def _decision(
         evidence.append(f"the file of version {data['since']}" if data["since"] else "")
     elif event.type == f.SprintImported.type and data.get("lost"):
         kind, said = LOSS, f"{_lost(data['lost'])}; {said}"[:TEXT_CHARS_MAX]
-    return Decision(
-        event.position,
-        event.version,
-        event.at,
-        event.actor,
-        event.observed,
-        kind,
-        event.type,
-        about,
-        said,
-        "; ".join(dict.fromkeys(filter(None, evidence))),
-        "",
-        in_force=True,
-    )
+    known_by = "; ".join(dict.fromkeys(filter(None, evidence)))
+    own = {name: getattr(event, name) for name in _OF_EVENT}
+    own |= {"kind": kind, "about": about, "said": said, "evidence": known_by}
+    return Decision(**own, followed="", in_force=True)
 
 
 def _data(event: RecordedEvent) -> Data:

@@ -150,12 +150,11 @@ ARROW_LEVELS = 3
 
 def place_timeline(
     work: Sequence[Work],
-    waits: Iterable[Delay] = (),
-    signs: Iterable[Instant] = (),
-    returns: Iterable[Return] = (),
+    waits: Sequence[Delay] = (),
+    signs: Sequence[Instant] = (),
+    returns: Sequence[Return] = (),
 ) -> Timeline:
     """Return the laid-out timeline; rows are ordered by their first work."""
-    waits, signs, returns = [*waits], [*signs], [*returns]
     names = list(dict.fromkeys([one.row for one in work] + [one.row for one in signs]))
     rows = {name: index for index, name in enumerate(names[:ROWS_MAX])}
     times = [t for one in work for t in (one.begin, one.end)]
@@ -260,22 +259,15 @@ class Plot(NamedTuple):
 
 
 def plot(
-    values: Sequence[float | None],
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    is_on: Sequence[bool] | None = None,
+    values: Sequence[float | None], *, low: float, high: float, is_on: Sequence[bool]
 ) -> Plot:
     """Return the positions of values, from left to right; y increases downwards."""
-    known = [value for value in values if value is not None]
-    bottom = min(known, default=0) if low is None else low
-    top = max(known, default=0) if high is None else high
     points = [
-        Dot(step_place(index, len(values)), height(value, bottom, top), index)
+        Dot(step_place(index, len(values)), height(value, low, high), index)
         for index, value in enumerate(values)
         if value is not None
     ]
-    on = [p for p in points if is_on is None or is_on[p.nth]]
+    on = [p for p in points if is_on[p.nth]]
     return Plot(points, on if len(on) > 1 else [])
 
 

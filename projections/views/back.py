@@ -211,6 +211,7 @@ def would_go_back(
 def _planned(
     kind: type[Answer], action: str, stream: str, version: int, **more: Any
 ) -> Answer:
+    """Return an answer that, unless `more` contains other values, is a preview."""
     where = {"stream": stream, "version": version, "from_": version, "events": []}
     return kind(**{"action": action, "done": False, **where, **more})
 
@@ -233,20 +234,11 @@ def went_back(
     events = outcome.events
     before = events[0].version - 1 if events else version
     state = outcome.state
-    turn = (
-        turn_of(state, decoded(events), after=before) if isinstance(state, Sprint) else None
-    )
-    return kind(
-        action=action,
-        done=True,
-        stream=stream_of(state),
-        version=version,
-        from_=before,
-        events=[*map(reference, events)],
-        duplicate=outcome.duplicate,
-        **_turned(turn),
-        **more,
-    )
+    if isinstance(state, Sprint):
+        more |= _turned(turn_of(state, decoded(events), after=before))
+    more |= {"done": True, "from_": before, "duplicate": outcome.duplicate}
+    more["events"] = [*map(reference, events)]
+    return _planned(kind, action, stream_of(state), version, **more)
 
 
 def decoded(events: Sequence[RecordedEvent]) -> Iterable[Event]:

@@ -1,6 +1,5 @@
 """The JSON of recorded events: abbreviated for answers, or complete."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -82,20 +81,6 @@ def event_line(event: RecordedEvent) -> EventLine:
     return filled(EventLine, event, hash=event.hash.hex(), said=told[:SAID_CHARS_MAX])
 
 
-def recorded(
-    events: Sequence[RecordedEvent], *, stream: str, version: int, duplicate: bool
-) -> Answered:
-    """Return the answer to a command that records events."""
-    repeated = duplicate or UNSET
-    found = [
-        filled(Recorded, e, hash=e.hash.hex(), duplicate=repeated, **named(e))
-        for e in events
-    ]
-    if not found:
-        return Unchanged(stream=stream, version=version)
-    return found[0] if len(found) == 1 else found
-
-
 def stream_of(state: "Sprint | Journal") -> str:
     """Return the stream that a state belongs to."""
     return sprint_stream(state.id) if isinstance(state, Sprint) else state.id
@@ -103,13 +88,14 @@ def stream_of(state: "Sprint | Journal") -> str:
 
 def answer_of(outcome: "Handled[Sprint] | Handled[Journal]") -> Answered:
     """Return the answer to a command that records events, from its outcome."""
-    state = outcome.state
-    return recorded(
-        outcome.events,
-        stream=stream_of(state),
-        version=state.version,
-        duplicate=outcome.duplicate,
-    )
+    state, repeated = outcome.state, outcome.duplicate or UNSET
+    found = [
+        filled(Recorded, e, hash=e.hash.hex(), duplicate=repeated, **named(e))
+        for e in outcome.events
+    ]
+    if not found:
+        return Unchanged(stream=stream_of(state), version=state.version)
+    return found[0] if len(found) == 1 else found
 
 
 def filled(kind: type[More], source: object, **more: Any) -> More:

@@ -197,13 +197,7 @@ def judgement(
 
 def failure(failed: Failure) -> JudgedIteration:
     """Return an iteration whose measurement failed."""
-    one = JudgedIteration(
-        iteration=failed.event.number,
-        at=failed.at,
-        version=failed.version,
-        classification=None,
-        score=None,
-    )
+    one = blank(failed.event.number, at=failed.at, version=failed.version)
     if isinstance(failed.event, events.MeasurementRetracted):
         return replace(one, retracted=failed.event.reason)
     said = asdict(failed.event)
@@ -213,8 +207,12 @@ def failure(failed: Failure) -> JudgedIteration:
 
 def unmeasured(one: RunEnding) -> JudgedIteration:
     """Return an iteration that was not measured."""
-    blank = JudgedIteration(iteration=one.number, classification=None, score=None)
-    return replace(with_ending(blank, one), version=one.version)
+    return with_ending(blank(one.number, version=one.version), one)
+
+
+def blank(number: int, **more: Any) -> JudgedIteration:
+    """Return an iteration without a judgement."""
+    return JudgedIteration(iteration=number, classification=None, score=None, **more)
 
 
 class ListedIterations(NamedTuple):
@@ -349,8 +347,7 @@ def report(judged: Judged, found: IterationReport) -> IterationAnswer:
 
 def unmeasured_report(judged: Judged, number: int) -> IterationAnswer:
     """Return the report on an unmeasured iteration."""
-    blank = JudgedIteration(iteration=number, classification=None, score=None)
-    one = next(iter(judgements(judged, listed(judged, number=number))), blank)
+    one = next(iter(judgements(judged, listed(judged, number=number))), blank(number))
     one = replace(one, summary=judged.summaries().get(number, UNSET))
     return IterationAnswer(one, best(judged).best, is_best_preserved(judged), None)
 

@@ -70,8 +70,8 @@ class LeakFound(Struct, frozen=True):
     """The command that erases the secret."""
 
 
-class HeadAnswer(Struct, frozen=True, kw_only=True):
-    """The head of a log, as written to a file."""
+class WrittenHead(Struct, frozen=True):
+    """A log head that was written to a file."""
 
     log: str
     """The id of the log's first event."""
@@ -80,6 +80,11 @@ class HeadAnswer(Struct, frozen=True, kw_only=True):
     root: str
     """The root of the Merkle tree of all events."""
     time: str
+
+
+class HeadAnswer(WrittenHead, frozen=True, kw_only=True):
+    """The head of a log, as written to a file."""
+
     file: str | None
     """The file to which the head was written."""
     signature: str | None

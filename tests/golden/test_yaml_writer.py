@@ -14,7 +14,7 @@ from sprintlog.projections.state_files.yaml.writer import (
     DEPTH_MAX,
     dump,
     dump_entry,
-    dump_item,
+    dump_items,
 )
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "yaml" / "nasty.json"
@@ -81,17 +81,8 @@ def test_entries_join_to_the_document() -> None:
 def test_items_join_to_the_sequence() -> None:
     """A sequence is its key's line and its separately written items."""
     phases = [case["document"] for case in SAME]
-    parts = [dump_item(phase) for phase in phases]
+    parts = [dump_items([phase]).decode() for phase in phases]
     assert "phases:\n" + "".join(parts) == dump({"phases": phases})
-
-
-def test_item_stands_at_its_indentation() -> None:
-    """A nested sequence is its head, with its items at their own indentation."""
-    steps = [{"prompt": "a\nb"}, ["c", {}], None]
-    parts = [dump_item(step, indent=6) for step in steps]
-    head = "phases:\n  - id: p\n    steps:\n"
-    document = {"phases": [{"id": "p", "steps": steps}]}
-    assert head + "".join(parts) == dump(document)
 
 
 @pytest.mark.parametrize(
@@ -116,12 +107,6 @@ def test_value_is_refused_by_its_path(value: object, problem: str) -> None:
     field = refusal.value.fields["field"]
     assert field.startswith("phases[1].steps[0].prompt")
     assert refusal.value.fields["problem"] == problem
-
-
-def test_path_of_a_part_starts_where_the_part_stands() -> None:
-    """The path of a separately written item is the same as in the complete document."""
-    with pytest.raises(InvalidInputError, match=r"^phases\[3\]\.prompt: "):
-        dump_item({"prompt": float("nan")}, path=("phases", 3))
 
 
 def test_path_quotes_what_is_no_plain_word() -> None:

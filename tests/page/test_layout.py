@@ -103,20 +103,21 @@ def test_ticks_are_few(length: int) -> None:
 
 def test_a_missing_value_is_no_zero() -> None:
     """An unknown value has no point, and the others keep their positions."""
-    found = plot([0.5, None, 1.0], low=0, high=1)
+    found = plot([0.5, None, 1.0], low=0, high=1, is_on=[True] * 3)
     assert [(p.x, p.y) for p in found.points] == [(1666, 5000), (8333, 0)]
 
 
 def test_the_line_leaves_out_what_is_off_the_path() -> None:
     """A discarded iteration is a point next to the line."""
-    found = plot([1, 2, 3], is_on=[True, False, True])
+    found = plot([1, 2, 3], low=1, high=3, is_on=[True, False, True])
     assert [p.nth for p in found.line] == [0, 2]
     assert len(found.points) == 3
 
 
 def test_equal_values_stand_in_the_middle() -> None:
     """Nothing is divided by a span of zero."""
-    assert [p.y for p in plot([4, 4]).points] == [5000, 5000]
+    found = plot([4, 4], low=4, high=4, is_on=[True] * 2)
+    assert [p.y for p in found.points] == [5000, 5000]
 
 
 def test_places_are_written_as_shares() -> None:

@@ -49,17 +49,8 @@ def dump_entry(key: str, value: object) -> str:
     return _rendered({key: value}, indent=0).decode()
 
 
-def dump_item(value: object, *, indent: int = 2, path: Iterable[str | int] = ()) -> str:
-    """Return a `- value` item for a sequence that is indented by `indent` columns.
-
-    The dump of `{"phases": phases}` is the line `phases:` followed by the items. `path` is
-    the item's path, which precedes the path within the item in error messages.
-    """
-    return _rendered([value], indent=indent, path=path).decode()
-
-
 def dump_items(values: list[Any]) -> bytes:
-    """Return the items of a top-level sequence, each in the format of `dump_item`."""
+    """Return the items of a top-level sequence, each as `- value`."""
     return _rendered(values, indent=2)
 
 
@@ -216,17 +207,12 @@ class _Page:
                 self.join()
 
 
-def _rendered(
-    node: dict[Any, Any] | list[Any], *, indent: int, path: Iterable[str | int] = ()
-) -> bytes:
+def _rendered(node: dict[Any, Any] | list[Any], *, indent: int) -> bytes:
     page = _Page()
     try:
         page.collection(node, "", "\n" + " " * indent)
     except scalars.UnwritableError as error:
-        parts = error.path[::-1]
-        if isinstance(node, list):
-            parts[:1] = path
-        raise InvalidInputError(str(error), field=field_path(parts)) from None
+        raise InvalidInputError(str(error), field=field_path(error.path[::-1])) from None
     return page.content()
 
 

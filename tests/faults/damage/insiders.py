@@ -24,6 +24,7 @@ from sprintlog.engine.log.envelope import Head, RecordedEvent
 from sprintlog.engine.log.stores.head_file import HeadFile
 from sprintlog.projections.health import proofs
 from sprintlog.projections.health.verify import verify
+from sprintlog.projections.views.log import WrittenHead
 from sprintlog.projections.workspace import Workspace
 
 from ...copies import copy_tree
@@ -161,7 +162,7 @@ def make(tree: Path) -> Path:
         for number in range(NOTES):
             workspace.handle(AddNote(f"note {number}"), sprint_id="auth")
         head = proofs.head_of(workspace)
-        (tree / "HEAD.txt").write_text(head.text)
+        (tree / "HEAD.txt").write_text(proofs.text_of(head))
         (tree / "proof.json").write_bytes(proofs.prove(workspace, PROVED, head, None))
     if shutil.which("ssh-keygen") is not None:
         call = ("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "ann", "-f", "ann")
@@ -203,7 +204,7 @@ def _is_damaged(tree: Path) -> bool:
         return True
 
 
-def signed_head(tree: Path) -> proofs.WrittenHead:
+def signed_head(tree: Path) -> WrittenHead:
     """Return the head stored elsewhere; its signature is checked if possible."""
     file, signature = tree / "HEAD.txt", tree / "HEAD.txt.sig"
     if signature.exists():

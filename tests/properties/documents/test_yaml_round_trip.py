@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.projections.state_files.yaml.reader import load
-from sprintlog.projections.state_files.yaml.writer import dump, dump_entry, dump_item
+from sprintlog.projections.state_files.yaml.writer import dump, dump_entry, dump_items
 
 HOSTILE = [
     *" \n\t\r:#-?,[]{}&*!|>'\"%@`=~_.+<0123456789eEoxbynTZ\\/",
@@ -87,7 +87,7 @@ def test_parts_join_to_the_whole(document: dict[str, Any]) -> None:
     """Separately written entries and items are the lines of the complete document."""
     entries = [dump_entry(key, value) for key, value in document.items()]
     assert ("".join(entries) or "{}\n") == dump(document)
-    items = [dump_item(value) for value in [document, *document.values()]]
+    items = [dump_items([value]).decode() for value in [document, *document.values()]]
     whole = dump({"phases": [document, *document.values()]})
     assert "phases:\n" + "".join(items) == whole
 
