@@ -70,14 +70,10 @@ def _hook(agent: str) -> None:
         return
     place, folder, is_known = found
     # Imported here and below, after `import_libraries` has deferred unused modules.
-    from sprintlog.engine.service.agent_sessions.hook import (
-        is_due,
-        may_have_notes,
-        take_hook,
-    )
+    from sprintlog.engine.service.agent_sessions import hook as reading
     from sprintlog.engine.service.place.trust import safe_list
 
-    hooked = take_hook(
+    hooked = reading.take_hook(
         agent,
         content,
         start=place,
@@ -89,7 +85,7 @@ def _hook(agent: str) -> None:
     if hooked is None:
         return
     kind = hooked.heard.event.type if hooked.heard.event is not None else ""
-    if kind in BRIEFED or (kind == PROMPTED and may_have_notes(hooked.location)):
+    if kind in BRIEFED or (kind == PROMPTED and reading.may_have_notes(hooked.location)):
         from .briefing import print_briefing, print_notes
 
         (print_briefing if kind in BRIEFED else print_notes)(hooked)
@@ -97,7 +93,7 @@ def _hook(agent: str) -> None:
         return
     if hooked.settles:
         _settle_later(agent, hooked)
-    if is_due(hooked.location.folder):
+    if reading.is_due(hooked.location.folder):
         # Once a minute, because this takes longer than the rest of the hook.
         from .beat import beat
 

@@ -215,9 +215,8 @@ class Guard:
         by_token = headers.get("authorization") is not None
         if origin is None and not by_token:
             return _refuse(403, "it does not say from which page it comes (Origin)")
-        if origin is not None and origin.partition("://")[2] != host:
-            return _refuse(403, "it comes from a page of another site")
-        if headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        is_foreign = origin is not None and origin.partition("://")[2] != host
+        if is_foreign or headers.get("sec-fetch-site", "same-origin") != "same-origin":
             return _refuse(403, "it comes from a page of another site")
         return None
 

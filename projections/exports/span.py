@@ -197,6 +197,12 @@ def event_span(told: ExportedEvent, place: PlaceInTrace, said: Attributes) -> Tr
     )
 
 
+def _own(event: Any, *names: str) -> dict[str, Any]:
+    """Return an event's fields as attributes, without empty text and false flags."""
+    own = {f"sprintlog.{name}": getattr(event, name) for name in names}
+    return {name: x for name, x in own.items() if x is not False and x != ""}
+
+
 def _agent(ran: AgentRan, told: ExportedEvent) -> _About:
     """Return the span details for an agent run."""
     failed = ran.status in _FAILURES
@@ -210,16 +216,8 @@ def _agent(ran: AgentRan, told: ExportedEvent) -> _About:
         "gen_ai.response.model": ran.models[-1] if ran.models else None,
         **_usage(ran.usage),
         ERROR_TYPE: ran.error_kind if failed else None,
-        "sprintlog.phase": ran.phase or None,
-        "sprintlog.iteration": ran.iteration,
-        "sprintlog.status": ran.status,
-        "sprintlog.outcome": ran.outcome,
-        "sprintlog.exit_code": ran.exit_code,
-        "sprintlog.timed_out": ran.timed_out or None,
-        "sprintlog.is_repair": ran.is_repair or None,
-        "sprintlog.is_rest": ran.is_rest or None,
-        "sprintlog.is_priced": ran.is_priced or None,
-        "sprintlog.tool_calls": ran.tool_calls,
+        **_own(ran, "phase", "iteration", "status", "outcome", "exit_code", "timed_out"),
+        **_own(ran, "is_repair", "is_rest", "is_priced", "tool_calls"),
         "sprintlog.duration_ms": None if ran.is_rest else ran.duration_ms,
     }
     name = AGENT if ran.agent is None else f"{AGENT} {ran.agent}"
@@ -235,13 +233,7 @@ def _gate(checked: GateChecked, told: ExportedEvent) -> _About:
         EVALUATION_LABEL: PASSED if passed else FAILED,
         ERROR_TYPE: "timeout" if checked.timed_out else None,
     }
-    attributes = {
-        "sprintlog.phase": checked.phase,
-        "sprintlog.attempt": checked.attempt,
-        "sprintlog.exit_code": checked.exit_code,
-        "sprintlog.timed_out": checked.timed_out or None,
-        "sprintlog.duration_ms": checked.duration_ms,
-    }
+    attributes = _own(checked, "phase", "attempt", "exit_code", "timed_out", "duration_ms")
     name = f"gate {checked.phase}"
     return _About(name, attributes, checked.duration_ms, not passed, evaluation)
 

@@ -142,19 +142,19 @@ def _matcher(selector: Selector) -> Any:
 
     def match(event: RecordedEvent) -> bool:
         payload = event.payload or b""
-        if selector.stream is not None and event.stream != selector.stream:
-            return False
-        if since is not None and parse(event.at) < since:
-            return False
-        if until is not None and parse(event.at) > until:
-            return False
-        if text is not None and not text.is_in(payload):
-            return False
-        if pattern is None:
-            return True
-        return any(map(pattern.search, texts_in(msgspec.json.decode(payload))))
+        return (
+            selector.stream in (None, event.stream)
+            and (since is None or parse(event.at) >= since)
+            and (until is None or parse(event.at) <= until)
+            and (text is None or text.is_in(payload))
+            and (pattern is None or _has(pattern, payload))
+        )
 
     return match
+
+
+def _has(pattern: re.Pattern[str], payload: bytes) -> bool:
+    return any(map(pattern.search, texts_in(msgspec.json.decode(payload))))
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

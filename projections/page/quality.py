@@ -263,17 +263,17 @@ def _legend(found: Sequence[Scored]) -> Iterator[Markup]:
     for tone, word in kinds.items():
         if tone in tones:
             yield _key("\N{BLACK CIRCLE}", tone, word)
-    if any(one.is_off for one in found):
-        yield _key("\N{WHITE CIRCLE}", "off", "discarded by a rollback")
-    if any(one.alerts for one in found):
-        yield _key("!", "bad", "something got worse")
-    if any(one.score is None for one in found):
-        yield _key("?", "", "not measured")
-    if any(one.tests for one in found):
-        yield _key("\N{BLACK SQUARE}", "good", "tests pass")
-        yield _key("\N{BLACK SQUARE}", "bad", "fail")
-    if any(one.cost for one in found):
-        yield _key("\N{BLACK SQUARE}", "steady", "cost")
+    has_tests, is_off = any(x.tests for x in found), any(x.is_off for x in found)
+    square, circle = "\N{BLACK SQUARE}", "\N{WHITE CIRCLE}"
+    others = (
+        (is_off, circle, "off", "discarded by a rollback"),
+        (any(one.alerts for one in found), "!", "bad", "something got worse"),
+        (any(one.score is None for one in found), "?", "", "not measured"),
+        (has_tests, square, "good", "tests pass"),
+        (has_tests, square, "bad", "fail"),
+        (any(one.cost for one in found), square, "steady", "cost"),
+    )
+    yield from (_key(*key) for is_there, *key in others if is_there)
 
 
 def _key(sign: str, tone: str, word: str) -> Markup:

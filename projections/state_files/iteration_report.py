@@ -175,6 +175,7 @@ def iteration_markdown(
     reaction to the recommendation. All three are empty in a loop's own report files.
     """
     one = report.judgement
+    alerts = [f"- **{a.severity}** {a.type}: {a.message}" for a in one.alerts]
     lines = [
         f"## Iteration {one.number} Progress Report",
         "",
@@ -183,32 +184,19 @@ def iteration_markdown(
         f"**Quality Score**: {_score(one.score)}",
         *([f"**Agents**: {took}"] if took else []),
         *said,
-        "",
-        "### Metrics",
-        "",
-        *table(_METRICS_HEAD, report.metrics),
-        "",
-        "### Quality Score Breakdown",
-        "",
-        *_breakdown(one.score),
-        "",
-        "### Alerts",
-        "",
-        *(
-            [f"- **{a.severity}** {a.type}: {a.message}" for a in one.alerts]
-            or ["No alerts"]
-        ),
-        "",
-        "### Best Iteration Tracker",
-        "",
-        *_tracker(report),
-        "",
-        "### Recommendation",
-        "",
-        *_advice(report.recommendation),
+        *section("Metrics", table(_METRICS_HEAD, report.metrics)),
+        *section("Quality Score Breakdown", _breakdown(one.score)),
+        *section("Alerts", alerts or ["No alerts"]),
+        *section("Best Iteration Tracker", _tracker(report)),
+        *section("Recommendation", _advice(report.recommendation)),
         *then,
     ]
     return "\n".join(lines) + "\n"
+
+
+def section(title: str, lines: Iterable[str]) -> list[str]:
+    """Return a section of a report, preceded by its heading."""
+    return ["", f"### {title}", "", *lines]
 
 
 _ROWS = {
@@ -339,7 +327,7 @@ def _command(event: MeasurementFailed) -> list[str]:
     ended = "no exit code" if event.exit_code is None else f"exit code {event.exit_code}"
     if event.timed_out:
         ended = f"timed out, {ended}"
-    lines = ["", "### Commands", "", f"{code(_line(event.command))}: {ended}"]
+    lines = section("Commands", [f"{code(_line(event.command))}: {ended}"])
     printed = event.output.rstrip("\n").split("\n")[-OUTPUT_LINES_MAX:]
     return lines if printed == [""] else [*lines, "", *_block(printed)]
 

@@ -21,6 +21,7 @@ BLOCKS = "blocks"
 """The subfolder of the log's folder."""
 # Not truncated on opening, because some file systems would then write the file to disk on
 # close.
+_NO_TEXT = None, None
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
 
 
@@ -37,11 +38,9 @@ class KeptBlocks:
     def __init__(self, folder: Path) -> None:
         self._folder = folder / BLOCKS
         self._known: dict[str, _Kept] = {}
-        self._texts: dict[str, Text] = {}
+        self._texts: dict[str, tuple[Text, set[int] | None]] = {}
         """The last text that this process generated for each path, with data that is not on
-        disk."""
-        self._asked: dict[str, set[int] | None] = {}
-        """The phases that may have changed since then, as recorded by the plan's
+        disk, and the phases that may have changed since, as recorded by the plan's
         `watch`."""
 
     def of(self, path: str, digest: bytes) -> Spans:
@@ -56,7 +55,7 @@ class KeptBlocks:
 
     def text_of(self, path: str, digest: bytes, content: bytes) -> Text:
         """Return a file with this digest as the basis for the next text."""
-        spans, text = self.of(path, digest), self._texts.get(path)
+        spans, (text, _) = self.of(path, digest), self._texts.get(path, _NO_TEXT)
         return text if text and text.spans is spans else Text(content, spans)
 
     def is_kept(self, path: str) -> bool:
@@ -76,21 +75,20 @@ class KeptBlocks:
 
     def asked_since(self, path: str, tree: Tree) -> set[int] | None:
         """Return the phases that may have changed since the last text; None means all."""
-        asked = self._asked.get(path)
+        _, asked = self._texts.get(path, _NO_TEXT)
         return asked if asked is tree.asked else None
 
     def keep_text(
         self, path: str, digest: bytes, text: Text, *, asked: set[int] | None
     ) -> None:
         """Store the text, the positions of its blocks, and notes about changed phases."""
-        self._texts[path], self._asked[path] = text, asked
+        self._texts[path] = text, asked
         self.keep(path, digest, text.spans)
 
     def forget(self, path: str) -> None:
         """Delete all data about a file, so that its next text is generated completely."""
         self._known.pop(path, None)
         self._texts.pop(path, None)
-        self._asked.pop(path, None)
         with suppress(OSError):
             self._file(path).unlink()
 

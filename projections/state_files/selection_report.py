@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..markdown import bare, code, table
-from .iteration_report import MISSING
+from .iteration_report import MISSING, section
 from .tracker import Data
 
 
@@ -20,11 +20,10 @@ def selection_markdown(data: Data) -> str:
         *_section("Selection Criteria", data["selection_criteria"]),
         *_details(data["selected_iteration_details"]),
         *_section("Comparison to Final", data.get("comparison_to_final")),
-        *("", "### Selection Rationale", ""),
-        *(f"- {sentence}" for sentence in data["selection_rationale"]),
+        *section("Selection Rationale", map("- {}".format, data["selection_rationale"])),
         *_section("Degradation Analysis", data.get("degradation_analysis")),
         *_applied(data.get("artifacts_applied")),
-        *("", "### Report Generated", "", code(data["report_generated"])),
+        *section("Report Generated", [code(data["report_generated"])]),
     ]
     return "\n".join(lines) + "\n"
 
@@ -40,7 +39,7 @@ def _trajectory(data: Data) -> list[str]:
         (name.removeprefix("iteration_"), _said("quality", value), marks.get(name, ""))
         for name, value in data["quality_trajectory"].items()
     ]
-    return ["", "### Quality Trajectory", "", *table(("Iteration", "Quality", ""), rows)]
+    return section("Quality Trajectory", table(("Iteration", "Quality", ""), rows))
 
 
 def _details(details: Data) -> list[str]:
@@ -53,24 +52,17 @@ def _details(details: Data) -> list[str]:
 def _section(title: str, fields: Data | None) -> list[str]:
     if fields is None:
         return []
-    said = [
-        f"- **{name.replace('_', ' ').title()}**: {_said(name, value)}"
-        for name, value in fields.items()
-    ]
-    return ["", f"### {title}", "", *said]
+    names = {name: name.replace("_", " ").title() for name in fields}
+    return section(title, [f"- **{names[x]}**: {_said(x, fields[x])}" for x in fields])
 
 
 def _applied(applied: list[Data] | None) -> list[str]:
     if applied is None:
         return []
     fields: Data = {name: value for one in applied for name, value in one.items()}
-    return [
-        *("", "### Artifacts Applied", ""),
-        f"- **Source**: {code(fields['source'])}",
-        f"- **Destination**: {code(fields['destination'])}",
-        "- **Files Copied**:",
-        *(f"  - {code(path)}" for path in fields["files_copied"]),
-    ]
+    lines = [f"- **{x.title()}**: {code(fields[x])}" for x in ("source", "destination")]
+    copied = (f"  - {code(path)}" for path in fields["files_copied"])
+    return section("Artifacts Applied", [*lines, "- **Files Copied**:", *copied])
 
 
 _SCORES = {

@@ -71,18 +71,15 @@ class SprintFile(ProjectedFile[Sprint]):
         Raise `InvalidInputError` if the content is invalid.
         """
         # Imported here: only third-party edits require the parser.
-        from sprintlog.engine.sprint.plan.imported_documents import (
-            is_first_generation,
-            with_phases,
-        )
+        from sprintlog.engine.sprint.plan import imported_documents
 
         from .yaml.reader import AsWritten, load
 
         document = load(content, file=file, builder=AsWritten())
-        if not is_first_generation(document):
+        if not imported_documents.is_first_generation(document):
             return document
         try:
-            return with_phases(document)
+            return imported_documents.with_phases(document)
         except RefusedError as error:
             raise InvalidInputError(error.message, file=file) from error
 

@@ -9,10 +9,7 @@ from sprintlog.engine.judging.exact import BY_EXIT_CODE, shown
 from sprintlog.engine.judging.score import BUILD, Score
 from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.events import OF_ITERATION
-from sprintlog.engine.sprint.iterations.measurement import (
-    measured_on_path,
-    unmeasured_iteration,
-)
+from sprintlog.engine.sprint.iterations import measurement
 from sprintlog.engine.sprint.state.knowledge import newest_first
 from sprintlog.engine.sprint.state.sprint import Knowledge, Sprint, open_iteration
 from sprintlog.engine.sprint.state.words import COMPLETED
@@ -70,8 +67,8 @@ def standing(judged: Judged) -> IterationStanding:
 
 def advice_in_force(judged: Judged) -> recommend.Recommendation | None:
     """Return the advice after the last measurement, or None before the first one."""
-    is_due = judged.last is not None or unmeasured_iteration(judged.sprint) is not None
-    return judged.recommendation() if is_due else None
+    waits = measurement.unmeasured_iteration(judged.sprint) is not None
+    return judged.recommendation() if judged.last is not None or waits else None
 
 
 def pending_advice(judged: Judged) -> recommend.Recommendation | None:
@@ -204,7 +201,7 @@ TESTS_LOOKED_AT = 100
 def removed_tests(judged: Judged, best: evaluation.Judgement) -> str:
     """Return a note if the best iteration has fewer tests than an earlier one, or ""."""
     count = best.figures.test_count
-    on_path = [n for n in measured_on_path(judged.sprint) if n < best.number]
+    on_path = [n for n in measurement.measured_on_path(judged.sprint) if n < best.number]
     before = [judged.one(number) for number in on_path[-TESTS_LOOKED_AT:]]
     before += [base] if (base := judged.baseline()) is not None else []
     known = [(one.figures.test_count, one.number) for one in before]

@@ -73,10 +73,10 @@ def race_answer(workspace: ServiceWorkspace, race: Race) -> RaceAnswer:
     ranked = found.ranked if decided is None else decided.ranking
     by_number = {one.attempt: one for one in ranked}
     attempts = race.attempts.items()
-    return RaceAnswer(
+    return filled(
+        RaceAnswer,
+        race,
         race=race.id,
-        status=race.status,
-        at=race.at,
         commit=race.defined.commit,
         attempts=[_attempt(workspace, race, one, by_number[n]) for n, one in attempts],
         ranking=tuple(by_number),
