@@ -192,8 +192,7 @@ def next_action(
 
     `prompt_file` is the path of a prompt template in the work tree.
     """
-    given = {} if sprint_id is None else {"sprint": sprint_id}
-    sprint = Asked(workspace, given).sprint()
+    sprint = Asked(workspace, {} if sprint_id is None else {"sprint": sprint_id}).sprint()
     action = runs.what_is_next(workspace, sprint)
     action = with_prompt(workspace, sprint, action, file=prompt_file, answer=TOOL_ANSWER)
     return work.next_answer(sprint.id, action)

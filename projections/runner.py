@@ -40,11 +40,7 @@ class Happened(NamedTuple):
 
 
 class StoredProjection(Protocol):
-    """The name and scope of a projection, and how it stores its mark."""
-
-    @property
-    def name(self) -> str:
-        """Return the projection's name."""
+    """The scope of a projection, and how it stores its mark."""
 
     @property
     def version(self) -> int:

@@ -22,10 +22,9 @@ def beat(cause: RecordedEvent) -> None:
     Nothing is recorded unless there is exactly one unfinished sprint.
     """
     with suppress(SprintlogError), opened() as workspace:
-        sprint_id = workspace.choose(os.environ.get("SPRINTLOG_SPRINT"))
         workspace.handle(
             RecordHeartbeat(),
-            sprint_id=sprint_id,
+            sprint_id=workspace.choose(os.environ.get("SPRINTLOG_SPRINT")),
             actor=cause.actor,
             at=cause.at,
             correlation_id=cause.correlation_id,

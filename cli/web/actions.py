@@ -94,9 +94,8 @@ class WantedAction(NamedTuple):
             if self.action.make is None:
                 self.host.roll_back(workspace, self, version)
                 return
-            made = self.action.make(self.given, self.actor)
             workspace.handle(
-                made,
+                self.action.make(self.given, self.actor),
                 sprint_id=sprint_id,
                 actor=self.actor,
                 expect=version,

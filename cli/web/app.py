@@ -104,8 +104,7 @@ class Server:
             tail.close()
 
     def _hear(self, name: str, lines: list[EventLine]) -> None:
-        at = self.news.position + 1
-        changes = enumerate(lines or [None], at)
+        changes = enumerate(lines or [None], self.news.position + 1)
         self.news.take([LogNews(n, name, line) for n, line in changes])
 
     def _one(self, request: Request) -> FollowedLog | None:
@@ -188,8 +187,7 @@ class Server:
         tail = log.tail if log else self.news
         asked = _parameters(request, "after").get("after", str(tail.position))
         # A page that reconnects states the last event it received.
-        seen = request.headers.get("last-event-id", asked)
-        after = number(seen, field="after")
+        after = number(request.headers.get("last-event-id", asked), field="after")
         if self.listening >= STREAMS_MAX:
             return PlainTextResponse(
                 "refused: too many pages are open\n", 503, {"Retry-After": "5"}
@@ -228,8 +226,7 @@ class Server:
             settings.host, command, sprint_id, given, actor=settings.actor
         )
         if version is None:
-            shown = await log.ask(wanted.show)
-            return HTMLResponse(log.pages.confirmation(wanted, shown))
+            return HTMLResponse(log.pages.confirmation(wanted, await log.ask(wanted.show)))
         expected = number(version, field="version")
         async with self._writing:
             await asyncio.to_thread(_record, log, wanted, expected)
@@ -338,8 +335,7 @@ def _parameters(request: Request, *takes: str) -> dict[str, str]:
 
 
 def _json(answer: Any, status: int = 200) -> Response:
-    content = json_line(answer)[:-1]
-    return Response(content, status, {"Content-Type": "application/json"})
+    return Response(json_line(answer)[:-1], status, {"Content-Type": "application/json"})
 
 
 async def _failed(request: Request, error: errors.SprintlogError) -> Response:

@@ -291,9 +291,8 @@ class EventStory:
             row = event.phase or "agent"
             opened = _Open(row, at - event.duration_ms, version, row)
             tone = GOOD if event.status == "completed" else BAD
-            cost = self._cost.pop(row, None)
             said = f"an agent's run: {event.status}"
-            self._work.append(_Closed(opened, at, tone, cost, said))
+            self._work.append(_Closed(opened, at, tone, self._cost.pop(row, None), said))
             self._closed += 1
 
     def _went_back(self, event: f.RolledBack, at: int, version: int) -> None:
@@ -374,8 +373,7 @@ def _waits_for(event: Event) -> tuple[str, str] | None:
         case f.SprintInterrupted():
             return "the loop", event.reason or "it was stopped from outside"
         case f.RetryScheduled():
-            who = WAITS_FOR.get(event.waits_for or "", "the next attempt")
-            return who, event.why or ""
+            return WAITS_FOR.get(event.waits_for or "", "the next attempt"), event.why or ""
         case f.RunEnded() if event.because != "done":
             return "a new run", event.why or event.because
         case _:

@@ -120,9 +120,8 @@ class IterationFacts:
     def events(self) -> list[tuple[RecordedEvent, Event]]:
         """Return the sprint's events from its start up to the next iteration's start."""
         after, until = self._versions
-        last = min(until, after + EVENTS_MAX)
         read = self.facts.workspace.log.read_stream(
-            self.facts.stream, after=after, until=last
+            self.facts.stream, after=after, until=min(until, after + EVENTS_MAX)
         )
         return [(x, CODEC.decode(x)) for x in read if x.payload is not None]
 
@@ -179,8 +178,7 @@ class IterationFacts:
 
                 said = read_answer(ran.output.encode()).text or ran.output
                 is_cut = ran.output_bytes > len(ran.output.encode())
-                origin = "from the output" + ", shortened" * is_cut
-                return IterationText(said, origin)
+                return IterationText(said, "from the output" + ", shortened" * is_cut)
         return None
 
     @property

@@ -64,8 +64,7 @@ def _of_files(here: Here) -> tuple[Check | None, ...]:
 
 
 def _of_kept(here: Here) -> tuple[Check | None, ...]:
-    of_agents = (_agents(here), *_of_sessions(here))
-    return (_kept_edits(here), _snapshots(here), *of_agents)
+    return (_kept_edits(here), _snapshots(here), _agents(here), *_of_sessions(here))
 
 
 def _log(findings: Findings) -> Check:

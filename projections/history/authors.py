@@ -72,8 +72,7 @@ def stretches(
     for _, group in groupby(told, lambda one: (one[0], moments.all[one[1]].writers)):
         numbers = [n for _, n in group]
         by, writers = _by(moments, numbers[0]), moments.all[numbers[0]].writers
-        is_before = numbers[0] < own[0]
-        if writer in writers or by == (OUT if is_before else ROLLBACK):
+        if writer in writers or by == (OUT if numbers[0] < own[0] else ROLLBACK):
             others = tuple(sorted(writers - {line_moments.OUTSIDE, writer}))
             found.append(WorkStretch(by, others, numbers[0] - 1, numbers[-1]))
     return found

@@ -192,8 +192,7 @@ class CommittedFile:
             if "\n" in path or (called.name != name and called.suffix not in endings):
                 continue
             _, _, blob, _, _ = change.split(" ")
-            likely = (blob != version.blob.name, called.name != name, path)
-            ranked.append((likely, path))
+            ranked.append(((blob != version.blob.name, called.name != name, path), path))
         return [path for _, path in sorted(ranked)[:CANDIDATES_MAX]]
 
     def _in_order(self, versions: list[Committed]) -> list[Committed]:

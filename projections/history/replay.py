@@ -72,8 +72,7 @@ class SharedDocument:
             self._add(nodes, place)
         # Only copied if the event may have changed it, because the queue grows with the
         # log.
-        is_queue = event.records == QUEUE
-        queue: Any = sprint.queue if is_queue else self.document.get(QUEUE)
+        queue: Any = sprint.queue if event.records == QUEUE else self.document.get(QUEUE)
         now = with_queue(sprint.plan.derived_document(), queue)
         kept = RECORDS - {event.records}
         self.document = self._renewed(self.document, now, nodes, kept=kept)

@@ -102,9 +102,8 @@ def _policy() -> Markup:
     style, script = sources()
     policy = f"default-src 'none'; style-src {style}; script-src {script}; "
     policy += "connect-src 'none'; base-uri 'none'; form-action 'none'"
-    referrer = tag("meta", name="referrer", content="no-referrer")
     kept = tag("meta", http_equiv="Content-Security-Policy", content=policy)
-    return joined(kept, referrer)
+    return joined(kept, tag("meta", name="referrer", content="no-referrer"))
 
 
 def sources() -> tuple[str, str]:
@@ -167,8 +166,7 @@ def job_summary(report: str, found: Timeline) -> str:
     whole = f"{report}{drawn}"
     if len(whole.encode()) <= BYTES_MAX:
         return whole
-    room = BYTES_MAX - len(_LEFT_OUT.encode())
-    head = whole.encode()[:room].decode(errors="ignore")
+    head = whole.encode()[: BYTES_MAX - len(_LEFT_OUT.encode())].decode(errors="ignore")
     return f"{head[: head.rfind(chr(10)) + 1].rstrip()}{_LEFT_OUT}"
 
 
@@ -180,8 +178,7 @@ def mermaid(found: Timeline) -> list[str]:
         work = bar.of
         tag = _TAGS.get(work.tone.partition(" ")[0], "")
         label = _plain(work.labels[0] if work.labels else "") or "work"
-        end = max(work.end, work.begin + 1)
-        line = f"    {label} :{tag}{work.begin}, {end}"
+        line = f"    {label} :{tag}{work.begin}, {max(work.end, work.begin + 1)}"
         size += len(line) + 1
         if size > MERMAID_BYTES_MAX:
             break

@@ -110,8 +110,7 @@ def _best(facts: SprintFacts) -> Iterator[Markup]:
         return
     row = facts.iteration(best)
     value = score(row.score) if row is not None else UNKNOWN
-    view = iteration_link(best, f"iteration {best}")
-    shown: list[object] = [view, f", score {value}. "]
+    shown: list[object] = [iteration_link(best, f"iteration {best}"), f", score {value}. "]
     is_there = target is not None and target == facts.judged.last
     if is_there and target == best:
         shown.append("The sprint is at this iteration.")

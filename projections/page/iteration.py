@@ -47,9 +47,8 @@ WHOLE_VIEW, SMALL_VIEW = (
 def iteration(one: IterationFacts, sizes: ViewSizes = WHOLE_VIEW) -> Markup:
     """Return the view of an iteration, which the page's script shows."""
     left = [_tests(one), prompt(one, sizes.prompt), _answer(one, sizes.answer)]
-    right = [_figures(one), _ways(one), _decisions(one)]
     below = [_files(one, sizes.patch), _measurement(one, sizes.output), _steps(one)]
-    return _article(one, left, right, below)
+    return _article(one, left, [_figures(one), _ways(one), _decisions(one)], below)
 
 
 def brief(one: IterationFacts) -> Markup:
@@ -70,8 +69,7 @@ def _article(
     one: IterationFacts, left: list[Markup], right: list[Markup], below: list[Markup]
 ) -> Markup:
     """Return a view with its title, its times and the reasons for its class."""
-    bare = replace(one.row, is_best=UNSET, is_on_path=UNSET)
-    told = remarks(one.facts, bare)
+    told = remarks(one.facts, replace(one.row, is_best=UNSET, is_on_path=UNSET))
     top = tag(
         "header",
         tag("h1", f"Iteration {one.number} ", *chips(one.facts, one.row)),
@@ -141,8 +139,7 @@ def _figures(one: IterationFacts) -> Markup:
     if isinstance(share, float) and share < 1:
         note = tag("span", f"{number(100 * share, 0)} % of the score was measured",
                    "; parts without a figure do not count", title=_SHARE)  # fmt: skip
-    body = table(head, rows, label="figures", class_="facts")
-    return _part("Figures", body, note=note)
+    return _part("Figures", table(head, rows, label="figures", class_="facts"), note=note)
 
 
 def _figure(name: str, *cells: str) -> Markup:
@@ -259,16 +256,14 @@ def _file(file: PatchedFile, lines_max: int, *, is_open: bool = False) -> Markup
     counts = [
         tag("ins", f"+{added}"), " ", tag("del", f"\N{MINUS SIGN}{removed}")
     ] if file.counts else []  # fmt: skip
-    by = _BY.get(file.by, file.by)
     kind = f"chip {'steady' if file.by in ('outside', 'rollback') else 'plain'}"
     name = joined(tag("b", _HOW.get(file.how, file.how)), " ", text(file.path), " ")
-    head = joined(name, *counts, " ", tag("span", by, class_=kind))
+    head = joined(name, *counts, " ", tag("span", _BY.get(file.by, file.by), class_=kind))
     if not file.lines or not lines_max:
         return tag("p", head, class_="file")
-    body = _patch(file.lines[:lines_max])
     label = f"changed lines of {file.path}"
     given = {"tabindex": "0", "role": "region", "aria_label": label}
-    shown = tag("pre", body, class_="diff", **given)
+    shown = tag("pre", _patch(file.lines[:lines_max]), class_="diff", **given)
     return tag("details", tag("summary", head), shown, class_="file", open=is_open)
 
 
@@ -328,8 +323,7 @@ def _step(step: SessionStep, whole: int) -> Markup:
     name, said, result, tone = one.type.replace("-", " "), "", "", "steady"
     if isinstance(one, ToolCalled):
         name, tone = one.tool, "good"
-        files = ", ".join(x.path for x in one.files)
-        said = one.command or files
+        said = one.command or ", ".join(x.path for x in one.files)
         result = "ok" if one.ok else "unknown"
         result += "" if not took_ms else f", {duration(took_ms)}"
         if one.ok is False:

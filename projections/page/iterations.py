@@ -94,8 +94,7 @@ def iterations(facts: SprintFacts) -> Markup:
     ]
     parts: list[object] = []
     if (more := len(rows) - limits.ROWS) > 0:
-        line = command(f"sprintlog list{facts.named}")
-        parts += [f"{more:,} earlier ones: ", line]
+        parts += [f"{more:,} earlier ones: ", command(f"sprintlog list{facts.named}")]
     if same:
         parts += ["; " * bool(parts), f"the same wherever it is known: {', '.join(same)}"]
     if left := facts.left_out:
@@ -119,8 +118,7 @@ def _differing(
         values = {str(one.cell(row)) for row in rows} - {UNKNOWN}
         is_text = not any(x[:1] in "$-0123456789" and x != "-" for x in values)
         if is_text and len(values) == 1 and len(rows) > 1 and one.name not in _ALWAYS:
-            said = values.pop()
-            same.append(f"{one.name.replace('_', ' ')} {said[:CELL_CHARS_MAX]}")
+            same.append(f"{one.name.replace('_', ' ')} {values.pop()[:CELL_CHARS_MAX]}")
         else:
             differing.append(one)
     return differing, same

@@ -154,10 +154,8 @@ def document(title: str, nav: Markup, main: Markup, *, position: int | None = No
         tag("link", rel="stylesheet", href="/static/page.css"),
         _STYLE,
     )
-    is_live = position is not None
-    script = _SCRIPT if is_live else NOTHING
-    body = tag("body", nav, main, script, **_live(position, ()))
-    return html(head, body)
+    script = NOTHING if position is None else _SCRIPT
+    return html(head, tag("body", nav, main, script, **_live(position, ())))
 
 
 def served(
@@ -167,9 +165,8 @@ def served(
     where = [link("all sprints", "/")]
     if decide:
         where.append(tag("a", "decide", href="#act"))
-    bar = joined(_state(), *where)
     live = {**_live(position, streams), "data_sprint": Markup(escape(sprint_id))}
-    return Served(joined(_ICON, _STYLE), bar, decide, _SCRIPT, live)
+    return Served(joined(_ICON, _STYLE), joined(_state(), *where), decide, _SCRIPT, live)
 
 
 def head(title: str, *notes: object) -> Markup:

@@ -55,9 +55,8 @@ class _Drawn:
 
     def __init__(self, facts: SprintFacts) -> None:
         self._facts = facts
-        pointed = facts.sprint.plan.pointed()
         is_open = facts.sprint.plan.tree.open_leaf()
-        self._pointed = pointed if is_open else None
+        self._pointed = facts.sprint.plan.pointed() if is_open else None
         self.met = 0
         self._most, self._chars = limits.NODES, limits.PROMPT_CHARS
 

@@ -8,7 +8,7 @@ from sprintlog.facts import JudgedIteration, SprintFacts
 from . import limits
 from .layout import WHOLE, Dot, Plot, height, percent, plot, step_place
 from .markup import NOTHING, Markup, drawing, joined, section, tag, text, without
-from .numbers import cost, dollars_of, iteration_link, known, score
+from .numbers import cost, iteration_link, known, score
 
 HEIGHT, PAD_TOP, PAD_BOTTOM, TESTS, COST = 176, 18, 22, 42, 22
 """In pixels: the height of the scores, the padding above and below the lines, and the
@@ -104,8 +104,7 @@ def _column(one: Scored, at: int, count: int, inside: Sequence[Markup]) -> Marku
     half = WHOLE // (2 * count)
     place = {"x": percent(max(at - half, 0)), "width": percent(2 * half)}
     hit = tag("rect", **place, y=0, height="100%", class_="hit")
-    title = tag("title", one.about)
-    whole = tag("g", title, hit, *inside, class_="column")
+    whole = tag("g", tag("title", one.about), hit, *inside, class_="column")
     return tag("a", whole, href=f"#i{one.number}", aria_label=text(one.about))
 
 
@@ -145,8 +144,7 @@ def score_range(values: Sequence[float | None]) -> tuple[float, float]:
 def grid(low: float, high: float) -> list[float]:
     """Return the values of the horizontal grid lines."""
     step = 1 if high - low <= 0.5 else 2
-    first = round(low * 10)
-    return [tenth / 10 for tenth in range(first, round(high * 10) + 1, step)]
+    return [tenth / 10 for tenth in range(round(low * 10), round(high * 10) + 1, step)]
 
 
 def _line(placed: Plot, top: int, inner: int) -> list[Markup]:
@@ -172,10 +170,8 @@ def _point(point: Dot, one: Scored, y: float, radius: int) -> Markup:
         parts.append(tag("text", label, x=x, y=at, class_="best", text_anchor=anchor))
     parts.append(tag("circle", cx=x, cy=y, r=radius))
     if one.alerts or one.is_unfit:
-        sign = tag("text", "!", x=x, y=y + 19, text_anchor="middle", class_="alert")
-        parts.append(sign)
-    kind = f"point {one.tone}" + (" off" if one.is_off else "")
-    return tag("g", *parts, class_=kind)
+        parts.append(tag("text", "!", x=x, y=y + 19, text_anchor="middle", class_="alert"))
+    return tag("g", *parts, class_=f"point {one.tone}{' off' * one.is_off}")
 
 
 _LEVELS = {"baseline": "before iteration 1", "threshold": "minimum to accept a result"}
@@ -197,8 +193,7 @@ def scored(facts: SprintFacts) -> tuple[list[Scored], Levels]:
         for at in range(0, len(rows), size)
     ]
     base, acceptance = facts.baseline, facts.judged.rules.thresholds.acceptance
-    levels = Levels(None if base is None else base.score, acceptance)
-    return found, levels
+    return found, Levels(None if base is None else base.score, acceptance)
 
 
 def shown_for(several: Sequence[Scored]) -> Scored:
@@ -251,8 +246,6 @@ def _scored(facts: SprintFacts, one: JudgedIteration) -> Scored:
         said.append(str(one.unfit))
     about = ", ".join(filter(None, said))
     spent = one.spent or None
-    if cost(spent) is not None:
-        said.append(dollars_of(spent))
     marks = (is_off, is_best, alerts, tests, known(one.unfit), cost(spent))
     return Scored(one.iteration, one.score, tone, about, *marks)
 

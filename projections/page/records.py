@@ -114,8 +114,7 @@ def decisions(facts: SprintFacts) -> Markup:
     if not found:
         return without("decisions", "Decisions", "Nothing was decided yet.")
     head = ("version", "when", "who", "what and why", "then")
-    shown = found[-limits.DECISIONS :]
-    rows = [_decision_row(facts, one) for one in reversed(shown)]
+    rows = [_decision_row(facts, one) for one in reversed(found[-limits.DECISIONS :])]
     earlier = len(found) - len(rows)
     more = f"{earlier:,} earlier ones" if earlier else "all with their kinds"
     line = command(f"sprintlog audit{facts.named}")

@@ -78,8 +78,7 @@ def drawn(found: layout.Timeline) -> Markup:
         parts.append(tag("line", x1=x, x2=x, y1=AXIS - 4, y2=end, class_="tick"))
         kind = f"axis{' day' * tick.is_day}{' more' * (not tick.is_sparse)}"
         anchor = "end" if tick.x > 8800 else "start" if tick.x < 1200 else "middle"
-        label = tag("text", tick.label, x=x, y=12, class_=kind, text_anchor=anchor)
-        parts.append(label)
+        parts.append(tag("text", tick.label, x=x, y=12, class_=kind, text_anchor=anchor))
     parts += [_arrow(arrow, begin) for arrow in found.arrows]
     parts += [_bar(bar, begin) for bar in found.bars]
     parts += [_wait(gap, begin + ROW * len(found.rows)) for gap in found.gaps]
@@ -153,11 +152,10 @@ def _arrow(arrow: layout.Arrow, begin: int) -> Markup:
     path = tag("path", d=f"M100 {depth}V4H0V{depth}", vector_effect="non-scaling-stroke")
     place = {"x": x, "y": begin - depth, "width": width, "height": depth}
     box = {"viewbox": f"0 0 100 {depth}", "preserveaspectratio": "none"}
-    line = tag("svg", path, **place, **box)
     tip = tag("path", d="M-4 -7L4 -7L0 0z", class_="head")
     head = tag("svg", tip, x=x, y=begin, overflow="visible")
     title = tag("title", arrow.back.about)
-    return tag("g", title, line, head, class_="arrow")
+    return tag("g", title, tag("svg", path, **place, **box), head, class_="arrow")
 
 
 def laid_out(facts: SprintFacts) -> layout.Timeline:

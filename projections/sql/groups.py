@@ -43,8 +43,7 @@ class ResultGroup(Struct, frozen=True):
     def shown(self) -> str:
         """Return the value for people; the digest of a prompt is shortened."""
         value = self.value or "unknown"
-        is_digest = len(value) == 64 and value.isalnum()
-        return value[:12] if is_digest else value
+        return value[:12] if len(value) == 64 and value.isalnum() else value
 
 
 class GroupedResults(Struct, frozen=True):

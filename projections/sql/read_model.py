@@ -173,7 +173,7 @@ def _check(connection: sqlite3.Connection) -> None:
 class ReadModel:
     """The tables of the read model: a projection of the complete log."""
 
-    name, version, stream = NAME, FORMAT, None
+    version, stream = FORMAT, None
 
     def __init__(
         self, workspace: Workspace, connection: sqlite3.Connection, progress: Progress

@@ -169,7 +169,7 @@ def _search(
 class SearchIndex:
     """A projection that indexes the log's text for searches."""
 
-    name, version, stream = SEARCH, FORMAT, None
+    version, stream = FORMAT, None
 
     def __init__(self, database: "Database") -> None:
         self._database = database

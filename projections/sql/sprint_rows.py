@@ -267,9 +267,8 @@ def _judged_row(
     change = None if pair is None else float(pair[0] - pair[1])
     verified = int(one.unfit is None and not_verified(one.figures) is None)
     known = {name: value for name, value in named(one.metrics).items() if value is not None}
-    metrics = msgspec.json.encode(known).decode()
     score = None if value is None else float(value)
-    return one.classification, score, change, verified, metrics
+    return one.classification, score, change, verified, msgspec.json.encode(known).decode()
 
 
 def _spent_row(spent: Spent | None) -> Row:
@@ -284,9 +283,8 @@ def _described_row(said: Description | None) -> Row:
         return (None,) * len(_DESCRIBED)
     texts = (said.params, said.tags, said.notes)
     git = said.git or f.GitState()
-    dirty = None if git.is_dirty is None else int(git.is_dirty)
     encoded = (msgspec.json.encode(x).decode() if x else None for x in texts)
-    return (*encoded, git.head, dirty)
+    return (*encoded, git.head, None if git.is_dirty is None else int(git.is_dirty))
 
 
 def _sprint_row(sprint: Sprint) -> Row:

@@ -26,8 +26,7 @@ class JournalFile(ProjectedFile[Journal]):
 
     def path(self, state: Journal) -> str | None:
         """Return the file's path in this work tree, or None if the file is elsewhere."""
-        is_ours = state.exists and state.worktree == self.workspace.location.worktree
-        if not is_ours:
+        if not (state.exists and state.worktree == self.workspace.location.worktree):
             return None
         if problem := wrong_journal(state.place):
             raise RefusedError(f"{state.place}: {problem}", file=state.place, field="place")

@@ -81,8 +81,7 @@ def _advised(event: events.RecommendationGiven) -> _Said:
 def _went_back(event: f.RolledBack) -> _Said:
     if event.undoes is not None:
         return f"The rollback of version {event.undoes} was undone", event.reason or ""
-    words = f"Everything after version {event.to} was discarded"
-    return words, event.reason or None
+    return f"Everything after version {event.to} was discarded", event.reason or None
 
 
 def _files_back(event: f.RestoreStarted) -> _Said:
@@ -140,8 +139,7 @@ def _claimed(event: f.GoalClaimed) -> _Said:
 
 def _reviewed(event: f.ClaimReviewed) -> _Said:
     verb = "accepts" if event.accepts else "refuses"
-    words = f"The reviewer {verb} the claim of iteration {event.claim}"
-    return words, event.reason
+    return f"The reviewer {verb} the claim of iteration {event.claim}", event.reason
 
 
 def _goal_reached(event: f.GoalCompleted) -> _Said:

@@ -80,8 +80,7 @@ def pending_advice(judged: Judged) -> recommend.Recommendation | None:
         return given
     # Earlier files may have been restored since, with or without the plan.
     since = 0 if judged.last is None else judged.one(judged.last).version
-    is_back = _files_since(judged.sprint.knowledge, since) != AS_LEFT
-    return None if is_back else given
+    return None if _files_since(judged.sprint.knowledge, since) != AS_LEFT else given
 
 
 def is_behind(judged: Judged, number: int) -> bool:

@@ -166,7 +166,7 @@ def status(
     workspace: ServiceWorkspace, sprint: Sprint, action: Action, *, at: str | None = None
 ) -> Status:
     """Return a sprint's status, now or as of a point; `action` is the next action."""
-    document = sprint.document
+    document, spent = sprint.document, sprint.knowledge.spent
     pointed, notes = sprint.plan.pointed(), sprint.knowledge.notes.items()
     now, moment = from_milliseconds(workspace.clock()), moment_of(workspace, sprint, at)
     return Status(
@@ -179,7 +179,7 @@ def status(
         current=document.get("current"),
         stats=document.get("stats"),
         last_activity=document.get("last-activity"),
-        spent=_spent(sprint),
+        spent=spending(spent) if spent.runs or spent.cut_short else UNSET,
         in_sessions=sprint.knowledge.in_sessions or UNSET,
         human_needed=needs(sprint),
         queue=counts(sprint.queue),
@@ -269,11 +269,6 @@ def _is_stale(workspace: ServiceWorkspace, sprint: Sprint, *, now: str) -> bool:
 
     worked = last_work(workspace.log, sprint_stream(sprint.id))
     return is_stale(sprint, now=now, moved=max(filter(None, (moved, worked)), default=None))
-
-
-def _spent(sprint: Sprint) -> Spending | UnsetType:
-    spent = sprint.knowledge.spent
-    return spending(spent) if spent.runs or spent.cut_short else UNSET
 
 
 def _phase(node: Node) -> PhaseStatus:
