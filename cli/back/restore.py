@@ -9,8 +9,7 @@ import click
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.service.work_tree import own_paths, restore_plan, snapshot
-from sprintlog.engine.service.work_tree.extracts import into_branch, into_folder
-from sprintlog.engine.service.work_tree.merges import merge_of
+from sprintlog.engine.service.work_tree.handover import into_branch, into_folder, merge_of
 from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
 from sprintlog.projections.views import back as views
 from sprintlog.projections.views.back import ChangedFiles

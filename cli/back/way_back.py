@@ -15,7 +15,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.service.streams.history import append_end
 from sprintlog.engine.service.work_tree import restore, restore_plan, snapshot
-from sprintlog.engine.service.work_tree.merges import MergeBase
+from sprintlog.engine.service.work_tree.handover import MergeBase
 from sprintlog.engine.sprint.events import (
     ActivitySeen,
     RestoreStarted,

@@ -12,8 +12,12 @@ from sprintlog.engine.races import AttemptApplied, AttemptRemoved, Race
 from sprintlog.engine.service.driver import races
 from sprintlog.engine.service.driver.races import choose_race, read_race, record
 from sprintlog.engine.service.work_tree import snapshot
-from sprintlog.engine.service.work_tree.extracts import as_patch, into_branch
-from sprintlog.engine.service.work_tree.merges import MergeBase, merge_of
+from sprintlog.engine.service.work_tree.handover import (
+    MergeBase,
+    as_patch,
+    into_branch,
+    merge_of,
+)
 from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
 from sprintlog.projections.views import back as views
 from sprintlog.projections.views.back import CleanedRace, RemovedTree

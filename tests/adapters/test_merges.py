@@ -10,10 +10,8 @@ import pytest
 
 from sprintlog.engine.adapters.snapshots.entries import Snapshot, TreeEntry
 from sprintlog.engine.adapters.snapshots.merge import (
-    Base,
     Merge,
     Resolution,
-    file_merger,
     keep_merged,
     merge,
     resolve,
@@ -31,29 +29,29 @@ OTHER_LINK = LINK._replace(oid=B.oid)
 @pytest.mark.parametrize(
     ("base", "ours", "theirs", "expected"),
     [
-        (A, A, A, Resolution(A)),
-        (A, B, A, Resolution(B)),
-        (A, A, B, Resolution(B)),
-        (A, B, B, Resolution(B)),
-        (A, None, A, Resolution(None)),
-        (A, A, None, Resolution(None)),
-        (A, None, None, Resolution(None)),
-        (None, None, B, Resolution(B)),
-        (None, B, None, Resolution(B)),
-        (None, B, B, Resolution(B)),
-        (A, B, C, Resolution(B, "content", merges=True)),
-        (None, B, C, Resolution(B, "add/add", merges=True)),
-        (A, B, None, Resolution(B, "modify/delete")),
-        (A, None, B, Resolution(B, "modify/delete")),
-        (LINK, OTHER_LINK, LINK._replace(oid=C.oid), Resolution(OTHER_LINK, "content")),
-        (B, A, OTHER_LINK, Resolution(A, "distinct types")),
-        (A, A, OTHER_LINK, Resolution(OTHER_LINK)),
+        (A, A, A, (A, "")),
+        (A, B, A, (B, "")),
+        (A, A, B, (B, "")),
+        (A, B, B, (B, "")),
+        (A, None, A, (None, "")),
+        (A, A, None, (None, "")),
+        (A, None, None, (None, "")),
+        (None, None, B, (B, "")),
+        (None, B, None, (B, "")),
+        (None, B, B, (B, "")),
+        (A, B, C, (B, "content")),
+        (None, B, C, (B, "add/add")),
+        (A, B, None, (B, "modify/delete")),
+        (A, None, B, (B, "modify/delete")),
+        (LINK, OTHER_LINK, LINK._replace(oid=C.oid), (OTHER_LINK, "content")),
+        (B, A, OTHER_LINK, (A, "distinct types")),
+        (A, A, OTHER_LINK, (OTHER_LINK, "")),
         # Permissions other than for execution stay.
-        (A, A, PROGRAM, Resolution(A._replace(mode=stat.S_IFREG | 0o750))),
-        (A, PROGRAM, B, Resolution(B._replace(mode=PROGRAM.mode))),
-        (PROGRAM, B, PROGRAM, Resolution(B)),
-        (PROGRAM, PROGRAM, B, Resolution(B._replace(mode=stat.S_IFREG | 0o644))),
-        (None, A, PROGRAM, Resolution(A, "add/add")),
+        (A, A, PROGRAM, (A._replace(mode=stat.S_IFREG | 0o750), "")),
+        (A, PROGRAM, B, (B._replace(mode=PROGRAM.mode), "")),
+        (PROGRAM, B, PROGRAM, (B, "")),
+        (PROGRAM, PROGRAM, B, (B._replace(mode=stat.S_IFREG | 0o644), "")),
+        (None, A, PROGRAM, (A, "add/add")),
     ],
 )
 def test_one_path(
@@ -71,15 +69,7 @@ def _merged(
 ) -> tuple[Merge, Picture, Snapshot]:
     base, ours, theirs = map(store.read, sides)
     with store.lock(), store.blobs() as blob:
-        made = merge(
-            Base(base.files, [path for path, _ in base.left_out]),
-            ours,
-            theirs,
-            lambda _: True,
-            blob=blob,
-            merge_file=file_merger(store, LABEL),
-            label=LABEL,
-        )
+        made = merge(*(store, base, ours, theirs), lambda _: True, blob=blob, label=LABEL)
         kept, _ = keep_merged(store, ours, made, at_seconds=1)
     return made, extracted(store, kept, target), ours
 

@@ -5,9 +5,10 @@ or merge driver of a repository is used. Renames are not detected.
 """
 
 import os
+import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,43 +25,46 @@ OURS = "work tree"
 """The label of the current files in messages and conflict markers."""
 _BINARY_WITHIN, _CONFLICTS_MAX = 8000, 127
 """As in git: a NUL among the first bytes marks a binary file."""
-_BEGIN, _END = b"<<<<<<< ", b">>>>>>> "
+_END = b">>>>>>> "
+_HUNK = re.compile(rb"^<<<<<<< .*?^>>>>>>> [^\n]*\n?", re.DOTALL | re.MULTILINE)
+_LEFT = "Version {kept} of {path} left in tree."
+_MESSAGES = {
+    "modify/delete": f"{{path}} deleted in {{gone}} and modified in {{kept}}.  {_LEFT}",
+    "distinct types": f"{{path}} had different types on each side.  {_LEFT}",
+}
 
 
-class Resolution(NamedTuple):
-    """The result for one path, except for the contents of a file changed on both sides."""
-
-    entry: TreeEntry | None
-    """The file; None if there is none."""
-    conflict: str = ""
-    """The kind of conflict, in git's words; empty if there is none."""
-    merges: bool = False
-    """Whether the contents of both sides must be merged."""
+Resolution = tuple[TreeEntry | None, str]
+"""The file, if any, and the kind of conflict in git's words, or an empty string."""
 
 
 def resolve(
     base: TreeEntry | None, ours: TreeEntry | None, theirs: TreeEntry | None
 ) -> Resolution:
-    """Return the result of merging three versions of a path; None is a missing file."""
+    """Return the result of merging three versions of a path; None is a missing file.
+
+    For different contents on all sides, the kind is that of the conflict, if their merge
+    has one.
+    """
     if is_same(theirs, base) or is_same(theirs, ours):
-        return Resolution(ours)
+        return ours, ""
     if is_same(ours, base):
-        return Resolution(theirs and _with_bit(theirs, ours, theirs))
+        return theirs and _with_bit(theirs, ours, theirs), ""
     if ours is None or theirs is None:
-        return Resolution(ours or theirs, "modify/delete")
+        return ours or theirs, "modify/delete"
     if ours.is_link != theirs.is_link:
-        return Resolution(ours, "distinct types")
+        return ours, "distinct types"
     kind = "content" if base is not None else "add/add"
     if ours.is_link:
-        return Resolution(ours, kind)
+        return ours, kind
     known = base if base is not None and not base.is_link else None
     is_theirs = known is not None and _is_program(ours) == _is_program(known)
     result = _with_bit(ours, ours, theirs if is_theirs else ours)
-    if known is not None and ours.oid == known.oid:
-        return Resolution(result._replace(oid=theirs.oid, size=theirs.size))
-    if ours.oid != theirs.oid and (known is None or theirs.oid != known.oid):
-        return Resolution(result, kind, merges=True)
-    return Resolution(result, kind if known is None else "")
+    if known is None:
+        return result, kind
+    if ours.oid == known.oid:
+        return result._replace(oid=theirs.oid, size=theirs.size), ""
+    return result, kind if theirs.oid not in (ours.oid, known.oid) else ""
 
 
 def is_same(one: TreeEntry | None, other: TreeEntry | None) -> bool:
@@ -94,14 +98,6 @@ class Conflict(NamedTuple):
     """The conflicting lines with their markers."""
 
 
-class Base(NamedTuple):
-    """The files from which both sides started, where known."""
-
-    files: Mapping[str, TreeEntry]
-    omitted: Collection[str] = ()
-    """Existing files and folders without a known content."""
-
-
 class Merge(NamedTuple):
     """The differences of merged files from our files."""
 
@@ -116,53 +112,49 @@ class Merge(NamedTuple):
     """The paths of these that were not known before, either."""
 
 
-MergeFile = Callable[[bytes, bytes, bytes], tuple[bytes, bool]]
-"""Merges our, the base's and their contents; also returns whether they conflict."""
-
-
 def merge(
-    base: Base,
+    store: Store,
+    base: Snapshot,
     ours: Snapshot,
     theirs: Snapshot,
     is_meant: Callable[[str], bool],
     *,
     blob: Blob,
-    merge_file: MergeFile,
     label: str,
 ) -> Merge:
     """Merge the files for which `is_meant` returns true; `label` names their side."""
-    omitted = {path for path, _ in theirs.left_out}
+    omitted, unknown = ({path for path, _ in x.left_out} for x in (theirs, base))
     is_vague = theirs.left_out_count > len(omitted)
-    alike = frozenset(path for path in omitted if is_in(path, base.omitted))
+    alike = frozenset(path for path in omitted if is_in(path, unknown))
     made = Merge({}, {}, [], [], alike)
     for path, reason in theirs.left_out:
         if is_meant(path) and reason != OTHER_TREE:
             made.left.append(LeftOut(path, f"{NOT_KNOWN}: {reason}"))
     for path in filter(is_meant, sorted({*base.files, *theirs.files})):
-        before, own = base.files.get(path), ours.files.get(path)
-        other = theirs.files.get(path)
+        before, own, other = (x.files.get(path) for x in (base, ours, theirs))
         if other is None and (is_vague or is_in(path, omitted)):
             continue
-        entry, kind, merges = resolve(before, own, other)
+        entry, kind = resolve(before, own, other)
         hunks, note = b"", ""
-        if merges and entry is not None and own is not None and other is not None:
-            is_file = before is not None and not before.is_link
-            old = blob(before.oid) if before is not None and is_file else b""
+        is_link = own is None or other is None or own.is_link or other.is_link
+        if kind and entry and own and other and not is_link and own.oid != other.oid:
+            old = b"" if before is None or before.is_link else blob(before.oid)
             parts = (blob(own.oid), old, blob(other.oid))
             if b"\n%s%s\n" % (_END, label.encode()) in parts[0]:
                 note = f"warning: {path} still contains conflict markers\n"
             elif any(b"\0" in part[:_BINARY_WITHIN] for part in parts):
                 note = f"warning: Cannot merge binary files: {path} ({OURS} vs. {label})\n"
             else:
-                merged, is_conflict = merge_file(*parts)
+                merged, is_conflict = _merge_file(store, label, parts)
                 made.contents[path] = merged
-                oid = object_id("blob", merged)
-                entry = entry._replace(oid=oid, size=len(merged))
+                entry = entry._replace(oid=object_id("blob", merged), size=len(merged))
                 kind = kind if is_conflict else ""
-                hunks = _hunks(merged) if is_conflict else b""
+                hunks = b"".join(_HUNK.findall(merged)) if is_conflict else b""
         if kind:
-            said = note + _message(kind, path, label, is_ours=own is not None)
-            made.conflicts.append(Conflict(path, said, hunks))
+            kept, gone = (label, OURS) if own is None else (OURS, label)
+            said = _MESSAGES.get(kind, "Merge conflict in {path}")
+            said = said.format(path=path, kept=kept, gone=gone)
+            made.conflicts.append(Conflict(path, f"{note}CONFLICT ({kind}): {said}", hunks))
         if entry != own:
             made.changes[path] = entry
     _refuse_folders(made, ours, label)
@@ -181,53 +173,25 @@ def _refuse_folders(made: Merge, ours: Snapshot, label: str) -> None:
             del made.changes[path]
 
 
-def _message(kind: str, path: str, label: str, *, is_ours: bool) -> str:
-    if kind == "modify/delete":
-        kept, gone = (OURS, label) if is_ours else (label, OURS)
-        return (
-            f"CONFLICT (modify/delete): {path} deleted in {gone} and modified in {kept}.  "
-            f"Version {kept} of {path} left in tree."
+def _merge_file(store: Store, label: str, parts: Iterable[bytes]) -> tuple[bytes, bool]:
+    """Merge our, the base's and their contents; also return whether they conflict."""
+    with tempfile.TemporaryDirectory(dir=store.folder) as folder:
+        names = ("ours", "base", "theirs")
+        for name, content in zip(names, parts, strict=True):
+            (Path(folder) / name).write_bytes(content)
+        labels = ("-L", OURS, "-L", "base", "-L", label)
+        done = subprocess.run(
+            store.git.command("merge-file", "-p", "-q", *labels, *names),
+            cwd=folder,
+            env=store.git.settings(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=SECONDS_MAX,
         )
-    if kind == "distinct types":
-        return (
-            f"CONFLICT (distinct types): {path} had different types on each side.  "
-            f"Version {OURS} of {path} left in tree."
-        )
-    return f"CONFLICT ({kind}): Merge conflict in {path}"
-
-
-def _hunks(merged: bytes) -> bytes:
-    found, is_inside = [], False
-    for line in merged.splitlines(keepends=True):
-        is_inside = is_inside or line.startswith(_BEGIN)
-        found += [line] if is_inside else []
-        is_inside = is_inside and not line.startswith(_END)
-    return b"".join(found)
-
-
-def file_merger(store: Store, label: str) -> MergeFile:
-    """Return a function that merges contents with `git merge-file`."""
-
-    def merged(ours: bytes, base: bytes, theirs: bytes) -> tuple[bytes, bool]:
-        with tempfile.TemporaryDirectory(dir=store.folder) as folder:
-            names = ("ours", "base", "theirs")
-            for name, content in zip(names, (ours, base, theirs), strict=True):
-                (Path(folder) / name).write_bytes(content)
-            labels = ("-L", OURS, "-L", "base", "-L", label)
-            done = subprocess.run(
-                store.git.command("merge-file", "-p", "-q", *labels, *names),
-                cwd=folder,
-                env=store.git.settings(),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                check=False,
-                timeout=SECONDS_MAX,
-            )
-        if not 0 <= done.returncode <= _CONFLICTS_MAX:
-            raise GitError(said_by(done.stderr, done.returncode))
-        return done.stdout, done.returncode > 0
-
-    return merged
+    if not 0 <= done.returncode <= _CONFLICTS_MAX:
+        raise GitError(said_by(done.stderr, done.returncode))
+    return done.stdout, done.returncode > 0
 
 
 def keep_merged(
@@ -246,16 +210,17 @@ def keep_merged(
     with store.blobs() as blob:
         (oid,) = store.git.run("rev-parse", f"{tree}:{MANIFEST}").decode().split()
         manifest = decode(blob(oid))
-    written = {path: entry for path, entry in changes.items() if entry is not None}
-    for path in changes:
-        manifest.modes.pop(os.fsencode(path), None)
-    manifest.modes |= {
-        os.fsencode(p): one.permissions for p, one in written.items() if not one.is_link
-    }
     for folder in gone:
         manifest.folder_modes.pop(os.fsencode(folder), None)
-    lines = [b"D %s\n" % quoted(path) for path in changes if path not in written]
-    for path, entry in written.items():
+    lines = list[bytes]()
+    # A file may replace a removed folder, so the removals come first.
+    for path, entry in sorted(changes.items(), key=lambda one: one[1] is not None):
+        manifest.modes.pop(os.fsencode(path), None)
+        if entry is None:
+            lines.append(b"D %s\n" % quoted(path))
+            continue
+        if not entry.is_link:
+            manifest.modes[os.fsencode(path)] = entry.permissions
         mode, name = git_mode(entry.mode), quoted(path)
         if path in made.contents:
             lines += put(mode, name, made.contents[path])

@@ -28,7 +28,7 @@ from ..place.location import artifacts_path
 from ..place.trees import shown_tree
 from ..port import Envelope, Outcome, Service
 from ..streams.evaluation import evaluate
-from .merges import MergeBase, merged_order
+from .handover import MergeBase, merged_order
 from .restore_plan import (
     NOTHING,
     RestoreOrder,

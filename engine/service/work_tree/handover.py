@@ -1,27 +1,24 @@
-"""Merges of another sprint's files into this work tree, as the target of a restore."""
+"""Saved files handed over: merged here, or copied to a folder, a branch or a patch."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import NamedTuple
 
-from ...adapters.git.untrusted import UntrustedGit, borrowed
-from ...adapters.snapshots.branch import (
-    Blob,
-    HeadEntry,
-    entries_of,
-    in_another_form,
-    repository_at,
+from ...adapters.git.untrusted import borrowed
+from ...adapters.snapshots import branch
+from ...adapters.snapshots.branch import Blob, HeadEntry, entries_of
+from ...adapters.snapshots.entries import (
+    GIT_MODES,
+    LeftOut,
+    Snapshot,
+    TreeEntry,
+    parents_of,
 )
-from ...adapters.snapshots.entries import GIT_MODES, Snapshot, TreeEntry, parents_of
-from ...adapters.snapshots.merge import (
-    Base,
-    Merge,
-    file_merger,
-    is_same,
-    keep_merged,
-    merge,
-)
+from ...adapters.snapshots.merge import Merge, is_same, keep_merged, merge
 from ...adapters.snapshots.objects import DamagedError, blobs_of
-from ...adapters.snapshots.plan import is_in, meant
+from ...adapters.snapshots.one_file import check_free, extract
+from ...adapters.snapshots.plan import PlacementPlan, is_in, meant, plan
 from ...adapters.snapshots.store import Store
 from ...errors import RefusedError
 from ...sprint.events import OF_ITERATION, AgentRan
@@ -30,7 +27,7 @@ from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import parse
 from ..port import Service
 from .own_paths import own_paths
-from .restore_plan import RestoreOrder, check_meant
+from .restore_plan import NOTHING, RestoreOrder, check_bytes, check_meant
 from .shared_snapshots import bring
 from .snapshot import find_snapshot, shown
 
@@ -89,34 +86,27 @@ def merged_order(
     theirs, own = store.read(order.merged), own_paths(workspace)
     is_asked_for, label = meant(order.paths), f"{order.source}@{order.iteration}"
     with ExitStack() as stack:
-        blob = stack.enter_context(store.blobs())
-        git = None
-        if base.commit or base.only_committed:
-            git = stack.enter_context(
-                borrowed(repository_at(workspace.location.root), store.git.environment)
-            )
-            blob = _either(blob, stack.enter_context(blobs_of(git)))
+        blob, known, head = stack.enter_context(store.blobs()), NOTHING, None
         if base.snapshot:
             bring(workspace, store, base.snapshot)
-            begun = store.read(base.snapshot)
-            known = Base(begun.files, {path for path, _ in begun.left_out})
-        elif git is not None and base.commit:
+            known = store.read(base.snapshot)
+        elif base.commit:
+            repository = branch.repository_at(workspace.location.root)
+            git = stack.enter_context(borrowed(repository, store.git.environment))
+            blob = _either(blob, stack.enter_context(blobs_of(git)))
             known = _committed(entries_of(git, base.commit), (ours, theirs), blob)
-        else:
-            known = Base({})
+            if base.only_committed:
+                head = _committed(entries_of(git, "HEAD"), (ours,), blob)
         there = {*known.files, *theirs.files}
         check_meant(there | parents_of(there), order.paths)
         made = merge(
-            known,
-            ours,
-            theirs,
+            *(store, known, ours, theirs),
             lambda path: is_asked_for(path) and not is_in(path, own),
             blob=blob,
-            merge_file=file_merger(store, label),
             label=label,
         )
-        if git is not None and base.only_committed:
-            _check_committed(git, made, ours, blob)
+    if head is not None:
+        _check_committed(made, ours, head)
     at = max(int(parse(workspace.now()).timestamp()), 0)
     snapshot, paths = keep_merged(store, ours, made, at_seconds=at)
     # Without paths, the result is equal to the present files.
@@ -137,7 +127,7 @@ def _either(one: Blob, other: Blob) -> Blob:
 
 def _committed(
     entries: dict[str, HeadEntry], sides: tuple[Snapshot, ...], blob: Blob
-) -> Base:
+) -> Snapshot:
     """Return a commit's files in the form that they have in a work tree.
 
     Git may store a file with other line ends, or as a pointer of Git LFS.
@@ -145,19 +135,18 @@ def _committed(
     files, omitted = {}, []
     for path, known in entries.items():
         if known.mode not in _KINDS:
-            omitted.append(path)
+            omitted.append(LeftOut(path, ""))
             continue
         files[path] = TreeEntry(*known, 0)
         for one in filter(None, (side.files.get(path) for side in sides)):
-            other, _ = in_another_form(one, known, their_blob=blob, our_blob=blob)
+            other, _ = branch.in_another_form(one, known, their_blob=blob, our_blob=blob)
             files[path] = one._replace(mode=known.mode) if other else files[path]
-    return Base(files, omitted)
+    return NOTHING._replace(files=files, left_out=omitted)
 
 
-def _check_committed(git: UntrustedGit, made: Merge, ours: Snapshot, blob: Blob) -> None:
+def _check_committed(made: Merge, ours: Snapshot, head: Snapshot) -> None:
     """Raise `RefusedError` if the merge changes files that are not committed."""
-    head = _committed(entries_of(git, "HEAD"), (ours,), blob).files
-    paths = [p for p in made.changes if not is_same(ours.files.get(p), head.get(p))]
+    paths = [p for p in made.changes if not is_same(ours.files.get(p), head.files.get(p))]
     if paths:
         more = f" and {len(paths) - SHOWN_MAX} more" if paths[SHOWN_MAX:] else ""
         raise RefusedError(
@@ -166,3 +155,77 @@ def _check_committed(git: UntrustedGit, made: Merge, ours: Snapshot, blob: Blob)
             hint="commit or stash the changes first, or use --branch or --patch",
             files=[*map(shown, paths)],
         )
+
+
+def into_folder(
+    workspace: Service,
+    store: Store,
+    commit: str,
+    target: Path,
+    paths: Sequence[str],
+    *,
+    is_dry: bool = False,
+) -> PlacementPlan:
+    """Copy a snapshot's files into a new folder, unless `is_dry` is true.
+
+    Return the plan with the files to write and the files that cannot be restored.
+    """
+    snapshot, wanted = _whole(workspace, store, commit, paths)
+    check_free(target)
+    if not is_dry:
+        with store.blobs() as blob:
+            extract(snapshot, wanted, target, blob)
+    return wanted
+
+
+def into_branch(
+    workspace: Service,
+    store: Store,
+    held: HeldSnapshot,
+    name: str,
+    *,
+    parent: str | None = None,
+    is_dry: bool = False,
+) -> tuple[str | None, PlacementPlan]:
+    """Create a git branch from a snapshot's files, unless `is_dry` is true.
+
+    The new commit's parent is `parent` or, by default, the checked-out commit.
+
+    Return the branch's commit, and the paths that differ between the branch and the
+    snapshot.
+    """
+    snapshot, wanted = _whole(workspace, store, held.snapshot)
+    if is_dry:
+        return None, wanted
+    root, own = workspace.location.root, own_paths(workspace)
+    said = f"The files of iteration {held.iteration}\n\nSnapshot {held.snapshot}.\n"
+    commit, left = branch.make_branch(
+        store, snapshot, root, name, message=said, own=own, parent=parent
+    )
+    return commit, wanted._replace(skipped=left)
+
+
+def as_patch(
+    workspace: Service, store: Store, held: HeldSnapshot, commit: str
+) -> tuple[bytes, PlacementPlan]:
+    """Return a patch for `git apply` from a commit to a snapshot's files.
+
+    Also return the paths that differ between the patched commit and the snapshot.
+    """
+    with store.lock():
+        snapshot, wanted = _whole(workspace, store, held.snapshot)
+        root, own = workspace.location.root, own_paths(workspace)
+        patch, left = branch.make_patch(store, snapshot, root, commit, own=own)
+    return patch, wanted._replace(skipped=left)
+
+
+def _whole(
+    workspace: Service, store: Store, commit: str, paths: Sequence[str] = ()
+) -> tuple[Snapshot, PlacementPlan]:
+    """Return a snapshot and the plan to write it to an empty folder; check all content."""
+    bring(workspace, store, commit)
+    snapshot = store.read(commit)
+    wanted = plan(snapshot, NOTHING, paths=paths, alone=own_paths(workspace))
+    check_meant({*snapshot.files, *snapshot.folders}, paths)
+    check_bytes(wanted, store.damaged(entry.oid for entry in wanted.writes.values()))
+    return snapshot, wanted
