@@ -51,8 +51,7 @@ def lower_bounds(figures: Any) -> tuple[str, ...]:
     In older sums, lower bounds are not marked, and the tokens for cache creation are
     missing.
     """
-    found = getattr(figures, "at_least", ())
-    if found is None:
+    if (found := getattr(figures, "at_least", ())) is None:
         return (TOKENS,)
     is_partial = not set(TOKEN_FIGURES).isdisjoint(found) and TOKENS not in found
     return (*found, TOKENS) if is_partial else tuple(found)

@@ -77,8 +77,7 @@ def status_of(spot: FilePlace) -> FileStatus | None:
     A write changes the status, except for a delayed write through a memory map or a second
     write within one tick of the system's clock.
     """
-    status = _stat(spot)
-    if status is None:
+    if (status := _stat(spot)) is None:
         return None
     return FileStatus(
         status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

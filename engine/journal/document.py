@@ -49,8 +49,7 @@ class JournalDocument(msgspec.Struct, eq=False):
 
     def change_learning(self, learning_id: str, **changes: Any) -> None:
         """Change the fields of a learning, if it exists."""
-        index = self._learnings.get(learning_id)
-        if index is not None:
+        if (index := self._learnings.get(learning_id)) is not None:
             self.learnings[index] = replace(self.learnings[index], **changes)
 
     def link(self, entry_id: str, observation: int, learning_id: str) -> None:
@@ -101,8 +100,7 @@ def _added(document: JournalDocument, event: f.LearningAdded) -> None:
 
 
 def _referenced(document: JournalDocument, event: f.LearningReferenced) -> None:
-    learning = document.learning(event.learning_id)
-    if learning is not None:
+    if (learning := document.learning(event.learning_id)) is not None:
         times = learning.times_referenced + event.times
         document.change_learning(event.learning_id, times_referenced=times)
 

@@ -25,8 +25,7 @@ def fold_by(
     rollbacks, so `live` always covers all events.
     """
     for version, _, event in events:
-        handler = evolve.get(type(event))
-        if handler is not None:
+        if (handler := evolve.get(type(event))) is not None:
             handler(state, event)
         state.version = version
     return state

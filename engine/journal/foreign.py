@@ -274,8 +274,7 @@ def remarks(document: JournalDocument) -> Iterator[str]:
                 where = f"entries[{index}].observations[{number}]"
                 yield f"{where}.related_learning_id: there is no learning {named}"
     for index, learning in enumerate(document.learnings):
-        named = learning.source_entry_id
-        if named and document.entry(named) is None:
+        if (named := learning.source_entry_id) and document.entry(named) is None:
             yield f"learnings[{index}].source_entry_id: there is no entry {named}"
 
 
@@ -330,8 +329,7 @@ def _differences(where: str, theirs: Part, ours: Part) -> Iterator[str]:
 
 def _of_learning(theirs: parts.Learning, ours: parts.Learning) -> Iterator[Event]:
     """Yield a learning's later events."""
-    more = theirs.times_referenced - ours.times_referenced
-    if more > 0:
+    if (more := theirs.times_referenced - ours.times_referenced) > 0:
         yield f.LearningReferenced(ours.id, times=more)
     if ours.still_valid and not theirs.still_valid:
         yield f.LearningRetired(ours.id)

@@ -225,8 +225,7 @@ def _paths(said: str) -> Iterator[str]:
 
 
 def _noted(said: str) -> Noted:
-    label = _LABEL.match(said)
-    if label is None:
+    if (label := _LABEL.match(said)) is None:
         return Noted(parts.CODEBASE_PATTERN, said)
     is_gotcha = label[1].lower().startswith("gotcha")
     kind = parts.ERROR_WORKAROUND if is_gotcha else parts.CODEBASE_PATTERN

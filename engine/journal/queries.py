@@ -102,8 +102,7 @@ def _observations(entries: Iterable[Entry]) -> list[Observation]:
 
 def recover(document: JournalDocument, prd_id: str, *, failure: str) -> Recovery:
     """Return the recovery to propose after a failure of a PRD."""
-    failures = unsuccessful(document, prd_id)
-    if failures >= FAILURES_MAX:
+    if (failures := unsuccessful(document, prd_id)) >= FAILURES_MAX:
         said = f"PRD {prd_id} has failed {failures} times - needs human review"
         return Recovery(parts.MANUAL, said, failures)
     found = [
@@ -133,8 +132,7 @@ def unsuccessful(document: JournalDocument, prd_id: str) -> int:
 
 def failure_of(document: JournalDocument, prd_id: str) -> str:
     """Return the failure described in a PRD's last entry; empty if it was completed."""
-    last = last_entry(document, prd_id)
-    if last is None or last.status == parts.COMPLETED:
+    if (last := last_entry(document, prd_id)) is None or last.status == parts.COMPLETED:
         return ""
     blocked = [o.title for o in last.observations if o.type == parts.BLOCKER]
     return "\n".join([last.summary, *blocked])
@@ -147,11 +145,9 @@ def _by_blocker(
         for observation in entry.observations:
             if observation.type != parts.BLOCKER:
                 continue
-            alike = similarity(observation.title, failure)
-            if alike < ALIKE:
+            if (alike := similarity(observation.title, failure)) < ALIKE:
                 continue
-            guidance = _workaround(document, index, observation)
-            if guidance:
+            if guidance := _workaround(document, index, observation):
                 yield Recovery(
                     parts.RETRY, guidance, failures, entry=entry.id, similarity=alike
                 )
@@ -184,7 +180,6 @@ def similarity(one: str, other: str) -> Fraction:
     fraction of the words in the text with fewer words that the other text also contains.
     """
     ours, theirs = (frozenset(_WORD.findall(text.casefold())) for text in (one, other))
-    shared = len(ours & theirs)
-    if shared < SHARED_MIN:
+    if (shared := len(ours & theirs)) < SHARED_MIN:
         return Fraction(0)
     return Fraction(shared, min(len(ours), len(theirs)))

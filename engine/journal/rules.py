@@ -117,8 +117,7 @@ class AddLearning(JournalCommand, frozen=True):
     def decide(self, journal: Journal, at: str) -> list[Event]:
         """Return the events that this command records."""
         learning = _completed(self.learning, journal.next_learning_id, created_at=at)
-        source = learning.source_entry_id
-        if source and source not in journal.entries:
+        if (source := learning.source_entry_id) and source not in journal.entries:
             raise NotFoundError(
                 f"learning.source_entry_id: there is no entry {source[:60]}",
                 hint="run `sprintlog journal entry list` to list the entries",

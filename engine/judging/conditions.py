@@ -55,8 +55,7 @@ class Relation(NamedTuple):
 
     def unmet(self, values: Values) -> list[str]:
         """Return why the comparison does not hold; empty if it does."""
-        value = _value(values, self.name)
-        if value is None:
+        if (value := _value(values, self.name)) is None:
             return [f"{self.name} is unknown, must be {self.sign} {self.said}"]
         holds = getattr(operator, _SIGNS[self.sign])
         if not holds(value, self.limit):

@@ -209,8 +209,7 @@ class Judge:
 
     def best(self) -> BestScored | None:
         """Return the best iteration and the score from its event, or None."""
-        best = self._tracker.best
-        if best is None:
+        if (best := self._tracker.best) is None:
             return None
         entry = TrackedIteration(best.number, best.version, None, is_incomplete=False)
         return BestScored(best.number, self._of_entry(entry).score)
@@ -282,8 +281,7 @@ class Judge:
         return self._entries.get(number) or self._tracker.entry(number)
 
     def _measured(self, number: int) -> _Measured:
-        entry = self._entry(number)
-        if entry is None:
+        if (entry := self._entry(number)) is None:
             raise NotFoundError(f"iteration {number} was not measured", iteration=number)
         # A repeated measurement has another version.
         if entry.version not in self._known:

@@ -128,8 +128,7 @@ def _target(
             continue
         if best is not None:
             others = chain([one], rest) if verified is None else verified(one.number)
-            good = _last_good(one.number, others, best, known.good)
-            if good is not None:
+            if (good := _last_good(one.number, others, best, known.good)) is not None:
                 return good
         break
     if best is not None and is_after_best:

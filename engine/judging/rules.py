@@ -83,15 +83,13 @@ def check_rules(rules: RulesSet, *, has_goal: bool = True) -> None:
     _check_loop(rules.loop)
     if rules.loop.until is not None:
         _check_until(parse(rules.loop.until), rules, has_goal=has_goal)
-    total = sum(map(exact, weights.values()), Fraction(0))
-    if total != 1:
+    if (total := sum(map(exact, weights.values()), Fraction(0))) != 1:
         said = ", ".join(f"{name} {weight}" for name, weight in weights.items())
         raise RefusedError(
             f"the weights add up to {float(total):g}, not 1: {said}", field="weights"
         )
     for name, (lowest, highest) in RANGES.items():
-        value = getattr(rules.thresholds, name)
-        if value is None and name == "target":
+        if (value := getattr(rules.thresholds, name)) is None and name == "target":
             continue
         if value is None or not lowest <= value <= highest:
             raise RefusedError(
@@ -130,8 +128,7 @@ def _check_loop(loop: LoopRules) -> None:
             f"rollbacks-max {loop.rollbacks_max} is out of range (0 to {ROLLBACKS_MOST})",
             field="rollbacks_max",
         )
-    measure = loop.measure
-    if measure is None:
+    if (measure := loop.measure) is None:
         return
     if not (measure.runs or measure.builds or measure.reports or measure.sources):
         raise RefusedError(

@@ -206,16 +206,14 @@ def _growth(now: Figures, base: Figures) -> Fraction | None:
 
 
 def _loc_appropriate(now: Figures, base: Figures) -> Points:
-    growth = _growth(now, base)
-    if growth is None:
+    if (growth := _growth(now, base)) is None:
         return None
     beyond = min(max(abs(growth), LOC_NEAR), LOC_FAR) - LOC_NEAR
     return 100 - 50 * beyond / (LOC_FAR - LOC_NEAR)
 
 
 def _no_code_bloat(now: Figures, base: Figures) -> Points:
-    growth = _growth(now, base)
-    if growth is None:
+    if (growth := _growth(now, base)) is None:
         return None
     return 50 if growth > LOC_FAR else 100
 

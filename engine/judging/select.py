@@ -196,8 +196,7 @@ def _takes_over(
     components, then to effective iterations, then to the later iteration, which contains
     the most work. A regression against the selected iteration does not count as equal.
     """
-    order = _order(one, chosen)
-    if order != 0:
+    if (order := _order(one, chosen)) != 0:
         return order == 1
     if regression(one, chosen, rules) is not None:
         return False
@@ -213,8 +212,7 @@ def _order(one: Judgement, other: Judgement) -> int | None:
     """
     if _lacks(one, other):
         return None
-    pair = compared(one.score, other.score)
-    if pair is None:
+    if (pair := compared(one.score, other.score)) is None:
         return 0
     mine, its = (rounded(value, SCORE_PLACES) for value in pair)
     return (mine > its) - (mine < its)
@@ -237,8 +235,7 @@ def _is_unbeaten(baseline: Judgement, chosen: Judgement) -> bool:
     The two are compared on their common components. An equal iteration with additional
     components is better than the baseline.
     """
-    pair = compared(baseline.score, chosen.score)
-    if pair is None or pair[0] < pair[1]:
+    if (pair := compared(baseline.score, chosen.score)) is None or pair[0] < pair[1]:
         return False
     has_more = _lacks(baseline, chosen) and not _lacks(chosen, baseline)
     return pair[0] > pair[1] or not has_more
@@ -384,8 +381,7 @@ def chosen_by_a_person(
     name = "the baseline" if found.is_baseline else f"iteration {chosen.number}"
     why = f"A person chose {name} ({score_text(chosen.score)})"
     rationale = [why, *([f"Their reason: {reason}"] if reason is not None else [])]
-    comparison = found.comparison
-    if comparison is not None and comparison.reason is not None:
+    if (comparison := found.comparison) is not None and comparison.reason is not None:
         comparison = comparison._replace(reason=why)
     found = found._replace(rationale=(*rationale, *lost(found.degradation)))
     return found._replace(comparison=comparison, is_chosen=True, reason=reason)

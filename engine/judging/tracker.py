@@ -274,8 +274,7 @@ def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -
         if event.number not in tracker.changed and not is_altered:
             tracker.best = best
     tracker.highest = max(tracker.highest, event.number)
-    built_on = event.previous
-    if built_on is not None and not 0 <= built_on <= NUMBER_MAX:
+    if (built_on := event.previous) is not None and not 0 <= built_on <= NUMBER_MAX:
         built_on = None
     is_verified = not (is_reported or is_altered) and not_verified(now) is None
     flags = is_incomplete, is_verified, _hundredths(found), is_reported, is_altered
@@ -325,8 +324,7 @@ def _take_retracted(tracker: Tracker, event: f.MeasurementRetracted, version: in
     if event.number == BASELINE_NUMBER:
         tracker.baseline, tracker.baseline_version = None, 0
         return
-    entry = tracker.entry(event.number)
-    if entry is None:
+    if (entry := tracker.entry(event.number)) is None:
         return
     tracker.judge_anew(event, without=event.number)
     tracker.changed = {n: x for n, x in tracker.changed.items() if n != event.number}

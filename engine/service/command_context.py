@@ -137,8 +137,7 @@ def _undo(service: port.Service, sprint: Sprint, command: Any) -> Any:
 def _judged(service: port.Service, sprint: Sprint, command: Any) -> Any:
     """Return a command about iterations with the judgements that it requires."""
     number: Any = getattr(command, "number", None)
-    name = command.name()
-    if name == "retract-measurement":
+    if (name := command.name()) == "retract-measurement":
         decisions.check_retraction(sprint, number, command.reason)
     judged = evaluation.evaluate(service.log, sprint)
     match name:

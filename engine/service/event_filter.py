@@ -55,8 +55,7 @@ class EventFilter(NamedTuple):
             return False
         if self.phase is None and self.text is None:
             return True
-        payload = CODEC.today(event)
-        if payload is None:
+        if (payload := CODEC.today(event)) is None:
             return False
         data = msgspec.json.decode(payload)
         return (self.phase is None or self._is_about(event, data, self.phase)) and (

@@ -154,8 +154,7 @@ def _masked_envelope(envelope: Envelope) -> Envelope:
 
 def _first_answer(log: Log, envelope: Envelope) -> list[RecordedEvent]:
     """Return the events that were recorded earlier under the same key."""
-    key = envelope.get("key")
-    if key is None:
+    if (key := envelope.get("key")) is None:
         return []
     if not key.isprintable():
         # Imported here: keys are rarely refused.

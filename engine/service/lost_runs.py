@@ -33,8 +33,7 @@ def record_lost(service: Service, sprint: Sprint, *, holds_lock: bool = False) -
     A caller that holds the run lock knows that the run's process has died, and reports the
     loss itself.
     """
-    started = sprint.knowledge.loops.open
-    if started is None:
+    if (started := sprint.knowledge.loops.open) is None:
         return False
     found = seen_from_here(service.location.folder, sprint.id, started)
     # On a shared log, the caller also holds the lease that the other machine lost.

@@ -51,8 +51,7 @@ def check_loop(service: Service, sprint: Sprint, loop_id: str) -> None:
     """Raise `RefusedError` if another sprint has the loop id and owns its files."""
     if _loop_of(sprint) == loop_id and sprint.knowledge.tracker.baseline is not None:
         return
-    holder = loop_holder(service, loop_id, besides=sprint.id)
-    if holder is not None:
+    if (holder := loop_holder(service, loop_id, besides=sprint.id)) is not None:
         raise RefusedError(
             f"loop {loop_id} belongs to sprint {holder}: two sprints would overwrite each "
             "other's files",
@@ -194,8 +193,7 @@ def _nearest(service: Service, names: list[str], here: tuple[str, ...]) -> list[
     """
     found: dict[int, list[str]] = {}
     for name in names:
-        place = service.sprint(name).plan.place
-        if place is None:
+        if (place := service.sprint(name).plan.place) is None:
             continue
         folder = tuple(place.path.split("/")[:-1])
         if here[: len(folder)] == folder and holder(service, place) == name:

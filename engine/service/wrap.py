@@ -75,8 +75,7 @@ def sprint_for(
     completed sprint is continued only if it was reopened. Raise `RefusedError` if no sprint
     is named and several are unfinished, or if the named sprint is completed.
     """
-    sprint_id = _to_continue(workspace, named)
-    if sprint_id is None:
+    if (sprint_id := _to_continue(workspace, named)) is None:
         free = _free_name(workspace)
         # Another process may have created a sprint before the free name was determined.
         sprint_id = _to_continue(workspace, named) or free

@@ -127,8 +127,7 @@ def compare(known: Iterable[f.ToolCalled], kept: Iterable[f.ToolCalled]) -> Comp
         waiting = _Waiting(unmatched, told, is_bare)
         further = list[f.ToolCalled]()
         for call in left:
-            one = waiting.take(call)
-            if one is None:
+            if (one := waiting.take(call)) is None:
                 further.append(call)
             else:
                 matched.append(one)
@@ -168,8 +167,7 @@ class _Waiting:
 
     def take(self, call: f.ToolCalled) -> f.ToolCalled | None:
         """Return the first matching call, or None."""
-        said = self._told(call)
-        if said is None:
+        if (said := self._told(call)) is None:
             return None
         kinds = (False, True) if self._is_bare(call) else (True,)
         places = next((p for k in kinds if (p := self._places.get((said, k)))), None)

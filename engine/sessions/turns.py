@@ -91,8 +91,7 @@ class _Turns:
 
     def _goes_on(self, at: str, event: f.PromptGiven) -> bool:
         """Return whether a prompt belongs to a known turn."""
-        last = self._last()
-        if last is None or self._earlier(at, event.turn) is not None:
+        if (last := self._last()) is None or self._earlier(at, event.turn) is not None:
             return last is not None
         if (event.text or "").startswith(f.REFUSED):
             last.ended = last.end = None
@@ -109,8 +108,7 @@ class _Turns:
 
     def _is_stray(self, event: f.TurnEnded) -> bool:
         """Return whether an answer repeats the last one: the user ran a command."""
-        last = self._last()
-        if last is None or last.ended is None or last.end is None:
+        if (last := self._last()) is None or last.ended is None or last.end is None:
             return False
         return event.turn in last.ids and not (event.is_again or event.waits_for)
 

@@ -129,8 +129,7 @@ def command_for(event: Event, *, is_observed: bool) -> Command:
 
 def command_of(event: Event) -> Command:
     """Return the command that causes an event; raise `RefusedError` if there is none."""
-    made = caused().get(type(event))
-    if made is None or _follows(event):
+    if (made := caused().get(type(event))) is None or _follows(event):
         why = event.only_caused or "give a whole document"
         raise RefusedError(
             f"{event.type} cannot be recorded directly: {why}",

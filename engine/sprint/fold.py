@@ -211,8 +211,7 @@ def _in_turns(
     turns, in_force, turn = _turns(live), False, 0
     for versions, rows in parts:
         while versions and versions[-1] >= turn:
-            cut = bisect_left(versions, turn)
-            if cut:
+            if cut := bisect_left(versions, turn):
                 yield in_force, versions[:cut], rows[:cut]
                 versions, rows = versions[cut:], rows[cut:]
             in_force, turn = next(turns)

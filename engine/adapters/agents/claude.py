@@ -35,8 +35,7 @@ _INTERRUPTED = "[Request interrupted by user"
 
 def read(message: v.Data) -> out.Items | None:
     """Return the items in a message; None if it is not a Claude Code message."""
-    kind = message.get("type")
-    if kind == "result" and not _RESULT_KEYS.isdisjoint(message):
+    if (kind := message.get("type")) == "result" and not _RESULT_KEYS.isdisjoint(message):
         return _result(message)
     if kind == "progress" and isinstance(v.inner(message, "data").get("message"), dict):
         return _progress(message)

@@ -22,8 +22,7 @@ _NO_TOOLS = {"agent_message", "error", "reasoning", "todo_list"}
 
 def read(message: v.Data) -> out.Items | None:
     """Return the items in a line; None if it is not a Codex line."""
-    kind = v.text(message.get("type"))
-    if kind == "error" and v.text(message.get("message")):
+    if (kind := v.text(message.get("type"))) == "error" and v.text(message.get("message")):
         # Also printed for a lost connection that is retried; the last event is decisive.
         return (out.failed(v.text(message.get("message"))),)
     if kind == "agent-turn-complete" and v.text(message.get("thread-id")):
@@ -152,8 +151,7 @@ def _response(payload: v.Data, at: str | None) -> out.Items:
 
 
 def _event(payload: v.Data, at: str | None) -> out.Items:
-    kind = v.text(payload.get("type"))
-    if kind == "item_completed":
+    if (kind := v.text(payload.get("type"))) == "item_completed":
         return _rollout_item(v.inner(payload, "item"), payload, at)
     if kind == "token_count":
         return _counted(v.inner(payload, "info"))

@@ -14,8 +14,7 @@ _TOKENS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
 
 def read(message: v.Data) -> items.Items | None:
     """Return the items in a tool call or a result; None for any other line."""
-    kind = message.get("type")
-    if kind == "result" and v.text(message.get("request_id")):
+    if (kind := message.get("type")) == "result" and v.text(message.get("request_id")):
         return _result(message)
     if kind == "thinking" and message.get("subtype") in ("delta", "completed"):
         return ()

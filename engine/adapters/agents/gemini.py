@@ -75,8 +75,7 @@ def _call(call: v.Data) -> list[out.Item]:
 
 def read(message: v.Data) -> out.Items | None:
     """Return the items in an object or a line; None if it is not from Gemini CLI."""
-    kind = message.get("type")
-    if kind is None:
+    if (kind := message.get("type")) is None:
         return _whole(message)
     if kind == "init" and v.text(message.get("session_id")):
         return (out.Session(v.text(message["session_id"]), model=v.word(message, "model")),)

@@ -122,8 +122,7 @@ class AnswerCollector:
             self._chars = TEXT_CHARS_MAX
 
     def _count(self, used: out.Used) -> None:
-        key = used.key
-        if key is None and used.usage == _NOTHING:
+        if (key := used.key) is None and used.usage == _NOTHING:
             return
         if key is None:
             is_total = used.span is out.FigureSpan.SESSION
@@ -271,8 +270,7 @@ class ActivityCollector:
 
     def _called(self, item: out.Called) -> None:
         key = item.key if item.key is not None else f"#{self._found.tool_calls}"
-        call = self._calls.get(key)
-        if call is None:
+        if (call := self._calls.get(key)) is None:
             self._found.tool_calls += 1
             if len(self._calls) >= CALLS_MAX:
                 del self._calls[next(iter(self._calls))]

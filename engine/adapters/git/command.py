@@ -63,8 +63,7 @@ class Git:
         """
         places = self.environment.get("PATH", os.defpath).split(os.pathsep)
         whole = os.pathsep.join(place for place in places if os.path.isabs(place))
-        found = shutil.which("git", path=whole)
-        if found is None:
+        if (found := shutil.which("git", path=whole)) is None:
             raise RefusedError(
                 f"{self.purpose}, but git was not found on the PATH",
                 hint="install git; everything else works without it",

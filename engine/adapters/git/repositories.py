@@ -24,8 +24,7 @@ class GitRepository(msgspec.Struct, frozen=True):
 def repository_around(folder: Path) -> GitRepository | None:
     """Return the repository that contains a folder, or None."""
     for top in (folder, *folder.parents):
-        directory = git_directory(top / ".git")
-        if directory is not None:
+        if (directory := git_directory(top / ".git")) is not None:
             return GitRepository(top, directory, common_directory(directory))
     return None
 
@@ -78,8 +77,7 @@ def linked_directory(git: Path) -> Path | None:
     directory names the tree; without such a reference, the directory was not created for
     this tree.
     """
-    found = git_directory(git)
-    if found is None:
+    if (found := git_directory(git)) is None:
         return None
     directory, common = found.resolve(), common_directory(found).resolve()
     if directory != common:

@@ -132,8 +132,7 @@ def repository_state(
     relative to the folder, of files and folders whose changes are ignored; it is called
     only if there is a repository.
     """
-    repository = repository_around(folder)
-    if repository is None:
+    if (repository := repository_around(folder)) is None:
         return None
     try:
         with borrowed(repository, environment) as git:

@@ -98,8 +98,7 @@ def container(text: str, start: int) -> Container:
 
 def taken_out(text: str, of: Container, which: Member) -> str:
     """Return the text without a member and its comma."""
-    place = of.members.index(which)
-    if place:
+    if place := of.members.index(which):
         return text[: of.members[place - 1].end] + text[which.end :]
     if len(of.members) > 1:
         return text[: which.start] + text[of.members[1].start :]

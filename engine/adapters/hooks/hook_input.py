@@ -196,12 +196,10 @@ def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
     if not isinstance(found, dict):
         raise OddHookError("not a JSON object")
     agent, message = agent_of(found, agent), one_form(found)
-    session = text(message.get("session_id"))
-    if not session:
+    if not (session := text(message.get("session_id"))):
         raise OddHookError("it names no session")
     name = text(message.get("hook_event_name"))
-    moment = MOMENTS.get(name)
-    if moment is None:
+    if (moment := MOMENTS.get(name)) is None:
         shown = re.sub(r"[^A-Za-z0-9._-]", "?", (word(name) or "")[:60])
         raise OddHookError(f"unknown event {shown or 'without a name'}")
     if parent := text(message.get("parentAgentId")):

@@ -332,8 +332,7 @@ def _checked_line(
 def run_as_kept(command: str, result: GateResult, *, masks: bool) -> MeasuringRun:
     """Return a command's record; secrets are masked before the output is shortened."""
     text = mask(result.output) if masks else result.output
-    left = len(text) - HEAD_CHARS - TAIL_CHARS
-    if left > 0:
+    if (left := len(text) - HEAD_CHARS - TAIL_CHARS) > 0:
         cut = note(f"{left} characters left out")
         text = f"{text[:HEAD_CHARS]}\n{cut}\n{text[-TAIL_CHARS:]}"
     command = mask(command) if masks else command

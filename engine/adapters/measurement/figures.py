@@ -95,8 +95,7 @@ def wanted(text: str, *, folder: Path) -> list[WantedReport]:
     format_, file = (name, rest) if named else (None, text)
     if os.path.lexists(folder / file) or not any(mark in file for mark in _PATTERN_MARKS):
         return [WantedReport(file, folder / file, format_)]
-    files = sorted(glob.glob(file, root_dir=folder, recursive=True))
-    if not files:
+    if not (files := sorted(glob.glob(file, root_dir=folder, recursive=True))):
         raise NotFoundError(f"{file}: no file matches", file=file)
     if len(files) > FILES_MAX:
         raise InvalidInputError(f"more than {FILES_MAX} files match", file=file)
@@ -164,8 +163,7 @@ def read_reports(
 def _refuse_twice(reports: Sequence[WantedReport]) -> None:
     seen: dict[str, str] = {}
     for report in reports:
-        path = os.path.realpath(report.path)
-        if path in seen:
+        if (path := os.path.realpath(report.path)) in seen:
             raise InvalidInputError(f"is the same report as {seen[path]}", file=report.file)
         seen[path] = report.file
 

@@ -27,8 +27,7 @@ def read_agent(report: Report) -> Found:
         report.content.decode()
     except UnicodeDecodeError as error:
         raise report.bad("is not UTF-8") from error
-    usage = read_answer(report.content).usage
-    if usage is None:
+    if (usage := read_answer(report.content).usage) is None:
         raise report.bad("contains no agent result with tokens, cost or turns")
     return Found(usage=usage)
 

@@ -52,8 +52,7 @@ class Marks(NamedTuple):
 
 def host() -> str:
     """Return this machine's name; SPRINTLOG_HOST overrides a name that is not unique."""
-    named = os.environ.get(VARIABLE)
-    if not named:
+    if not (named := os.environ.get(VARIABLE)):
         return os.uname().nodename
     if len(named) > CHARS_MAX or not named.isprintable() or "/" in named:
         raise InvalidInputError(

@@ -185,8 +185,7 @@ class Relay:
 
     def _print(self, stream: _Stream) -> None:
         """Read the command's output, and write as much of it as is currently possible."""
-        chunk = self._read(stream)
-        if chunk is None:
+        if (chunk := self._read(stream)) is None:
             return
         if not chunk:
             self._streams.remove(stream)

@@ -168,8 +168,7 @@ class _CountedLines:
 
     def percentage(self, covered: int | None, total: int | None) -> float | None:
         """Return the percentage of covered lines, as given in the report."""
-        rate = self._rate()
-        if rate is None or total == 0:
+        if (rate := self._rate()) is None or total == 0:
             return None
         # The rate may cover more lines than the report lists: the stated rate wins.
         if covered is None or total is None or "lines-valid" not in self.root:

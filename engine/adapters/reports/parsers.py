@@ -88,8 +88,7 @@ def duplicate_key(content: bytes) -> str | None:
 
 def _where(message: str) -> tuple[str, str | None]:
     """Split a msgspec error message into its text and the path it contains."""
-    found = _PATH.fullmatch(message)
-    if found is None:
+    if (found := _PATH.fullmatch(message)) is None:
         return message, None
     return found[1], found[2].removeprefix(".") or None
 
@@ -109,8 +108,7 @@ def read(report: Report, pointers: Mapping[str, str]) -> Found:
     given = decode(report, Any)
     found: dict[str, int | float] = {}
     for name, pointer in pointers.items():
-        value = _at(given, pointer)
-        if value is _MISSING:
+        if (value := _at(given, pointer)) is _MISSING:
             continue
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise report.bad(f"{name} is not a number", field=pointer)

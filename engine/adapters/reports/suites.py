@@ -25,8 +25,7 @@ def failed_at_least_once(tests: Tally) -> None:
 
 def cases_found(report: Report, tests: Tally, tool: str | None = None) -> Found:
     """Return the metrics for the tests in a report."""
-    count = tests.total()
-    if count > COUNT_MAX:
+    if (count := tests.total()) > COUNT_MAX:
         raise report.bad("contains too many tests to count")
     counts = {
         "test_count": count,
@@ -155,8 +154,7 @@ def read_go_test(report: Report) -> Found:
                 packages.setdefault(event.package, {})[event.test] = event.action
     tests = Tally()
     for package, states in packages.items():
-        state = states.pop("", "run")
-        if state not in _GO_KINDS:
+        if (state := states.pop("", "run")) not in _GO_KINDS:
             raise report.bad(
                 f"ends within the package {package[:200]}: the file is truncated"
             )
@@ -300,8 +298,7 @@ def _tap_lines(report: Report) -> Iterator[tuple[int, int, bytes]]:
 
 def _add_point(levels: dict[int, Tally], level: int, kind: Kind) -> None:
     """Count a test, or the subtests that it summarizes."""
-    inner = levels.pop(level + 1, None)
-    if inner is None:
+    if (inner := levels.pop(level + 1, None)) is None:
         inner = Tally([kind])
     elif kind == "failed":
         failed_at_least_once(inner)

@@ -26,8 +26,7 @@ def read_junit(report: Report) -> Found:
     """Return the test counts; raise `InvalidInputError` unless this is a JUnit report."""
     cases = _JUnitCases(report)
     walk(report, start=cases.start, end=cases.end)
-    passed = cases.count - cases.failed - cases.skipped
-    if passed < 0:
+    if (passed := cases.count - cases.failed - cases.skipped) < 0:
         raise report.bad("more tests failed or were skipped than exist")
     tests = Tally({"passed": passed, "failed": cases.failed, "skipped": cases.skipped})
     return cases_found(report, tests, cases.tool)

@@ -139,8 +139,7 @@ class MemoryLog:
     def find_key(self, key: str) -> list[RecordedEvent]:
         """Return the events appended with the given idempotency key, or an empty list."""
         self._check_open()
-        first = self._keys.get(key)
-        if first is None:
+        if (first := self._keys.get(key)) is None:
             return []
         return self._events[first.position - 1 : first.position + first.remaining]
 

@@ -115,8 +115,7 @@ def append(
     from a transcript or stream. Raise `ConflictError` if a possibly identical event was
     recorded in the meantime.
     """
-    version = log.version(draft.stream)
-    if version >= SESSION_EVENTS_MAX and draft.type != _END:
+    if (version := log.version(draft.stream)) >= SESSION_EVENTS_MAX and draft.type != _END:
         return None
     if draft.likeness:
         if _was_taken(log, draft):
@@ -155,8 +154,7 @@ def _was_taken(log: EventStore, draft: Draft) -> bool:
     """
     apart = TAKEN_MS.get(draft.type, NEAR_SECONDS * 1000)
     for number in range(SESSION_EVENTS_MAX):
-        found = log.find_key(taken_key(draft.stream, draft.likeness, number))
-        if not found:
+        if not (found := log.find_key(taken_key(draft.stream, draft.likeness, number))):
             return False
         if _apart_ms(found[0].at, draft.said_at or draft.at) <= apart:
             return True

@@ -59,8 +59,7 @@ def erase_sessions(
     for start in range(0, len(found), SESSIONS_OF_AN_EVENT):
         some = found[start : start + SESSIONS_OF_AN_EVENT]
         spans = [span for one in some for span in one.spans]
-        appended = erase(log, spans, reason=reason, actor=actor, at=at)
-        if appended is not None:
+        if (appended := erase(log, spans, reason=reason, actor=actor, at=at)) is not None:
             is_smaller = True
             yield appended
     if is_smaller:

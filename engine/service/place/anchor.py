@@ -43,8 +43,7 @@ def follow(workspace: MovableLog) -> None:
     """
     if workspace.anchor is None:
         workspace.anchor = Anchor(workspace.location)
-    found = workspace.anchor.find(workspace.location)
-    if found != workspace.location:
+    if (found := workspace.anchor.find(workspace.location)) != workspace.location:
         given: Any = {"clock": workspace.clock, "entropy": workspace.entropy}
         wait = workspace.log.locks.wait
         workspace.log.close()

@@ -160,8 +160,7 @@ class SavedStates(Generic[State]):
 
         The state was read after the log position `since`, as in `save`.
         """
-        last = state.version
-        if last < EVERY or self._kept is None:
+        if (last := state.version) < EVERY or self._kept is None:
             return
         versions, rollbacks = self.versions(stream), self._reading.rollbacks(state)
         unread = {version for name, version in self._unread if name == stream}

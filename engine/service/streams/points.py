@@ -54,8 +54,7 @@ def last_until(log: Log, stream: str, moment: datetime) -> int:
     """Return the last version whose time is not after a given time; 0 if there is none."""
     text = moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
     times, tail = _times(log, stream)
-    found = _last(tail, text)
-    if found:
+    if found := _last(tail, text):
         return found
     early = (n for n in reversed(range(len(times.earliest))) if times.earliest[n] <= text)
     block = next(early, None)
@@ -146,8 +145,7 @@ def target_of(log: Log, sprint: Sprint) -> int:
 
     Raise `NotFoundError` if there is none.
     """
-    target = evaluate(log, sprint).target()
-    if target is None:
+    if (target := evaluate(log, sprint).target()) is None:
         raise NotFoundError(
             f"sprint {sprint.id} has no best iteration yet",
             hint=HOW_TO_MEASURE,

@@ -205,8 +205,7 @@ class Repository(Generic[State]):
     ) -> list[tuple[int, int]]:
         """Return the version and target of every rollback up to a version, in order."""
         stream = self.kind.stream(name)
-        kept = self.checkpoints.newest(stream, until=until, among=among)
-        if kept is None:
+        if (kept := self.checkpoints.newest(stream, until=until, among=among)) is None:
             return self._scan_rollbacks(stream, 0, until)
         return self.kind.rollbacks(kept) + self._scan_rollbacks(stream, kept.version, until)
 

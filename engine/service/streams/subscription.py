@@ -26,8 +26,7 @@ def follow(
             yield page
         for _ in range(PAUSES_PER_LOOK):
             pause()
-            head = log.acknowledged()
-            if head is not None and head.position > after:
+            if (head := log.acknowledged()) is not None and head.position > after:
                 break
         else:
             log.check_acknowledged()

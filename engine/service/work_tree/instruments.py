@@ -105,8 +105,7 @@ def _compared(
             {path: _text(entry, blob) for path, entry in side.items() if path in differ}
             for side in (old, new)
         )
-    found = compare(before, after, words)
-    if not found:
+    if not (found := compare(before, after, words)):
         return None
     lines = "".join(f"{shown(path)} {entry.oid}\n" for path, entry in sorted(new.items()))
     files = tuple(replace(one, path=shown(one.path)) for one in found[:NAMED_MAX])

@@ -52,11 +52,9 @@ def bring(workspace: Service, store: Store, commit: str) -> None:
     try:
         store.read(commit)
     except NotFoundError as missing:
-        taken = next(_named(workspace, commit), None)
-        if taken is None:
+        if (taken := next(_named(workspace, commit), None)) is None:
             raise
-        url = workspace.setting("snapshot.remote")
-        if url is not None:
+        if (url := workspace.setting("snapshot.remote")) is not None:
             _fetch(Remote(store, url), store, taken, shown_tree(workspace.location, taken))
         elif workspace.tree.has(taken):
             raise

@@ -129,8 +129,7 @@ class _Answer:
         return SaidItems(*items, tuple(problems), acknowledged)
 
     def _items(self, key: str, most: int, read: Read[Item]) -> tuple[Item, ...]:
-        given = self._own.get(key)
-        if given is None:
+        if (given := self._own.get(key)) is None:
             return ()
         if not isinstance(given, list):
             self._problems.append(f"{key}: is not a list")

@@ -265,8 +265,7 @@ def _seconds(duration: str) -> float:
 
 def _clocks(text: str, moment: Moment) -> Iterator[Reset]:
     for found in _find(_CLOCK, text):
-        at = _time_of(found)
-        if at is not None:
+        if (at := _time_of(found)) is not None:
             yield from _at(found, at, found["zone"] or found["bare"], moment)
 
 
@@ -312,8 +311,7 @@ def _at(
         # Midnight is the end of the current day.
         days = days[1:]
     for one in days:
-        until = _next_shown(one, at, zone, moment.now)
-        if until > moment.now:
+        if (until := _next_shown(one, at, zone, moment.now)) > moment.now:
             yield Reset(until, said)
             return
         if moment.now - until < JUST_PAST:
@@ -326,8 +324,7 @@ def _next_shown(day: date, at: time, zone: tzinfo, now: datetime) -> datetime:
     A local time occurs twice when daylight saving time ends. A local time that is skipped
     when daylight saving time starts is interpreted with the earlier offset.
     """
-    first = datetime.combine(day, at, zone).astimezone(UTC)
-    if first > now:
+    if (first := datetime.combine(day, at, zone).astimezone(UTC)) > now:
         return first
     return max(first, datetime.combine(day, at.replace(fold=1), zone).astimezone(UTC))
 
@@ -343,8 +340,7 @@ def _zone(named: str | None, moment: Moment) -> tuple[tzinfo, str]:
         return timezone(timedelta(minutes=minutes if offset[1] == "+" else -minutes)), ""
     if re.match(r"(?i)local\b", named):
         return moment.local, ""
-    found = moment.zone(_ABBREVIATED.get(named.upper(), named))
-    if found is not None:
+    if (found := moment.zone(_ABBREVIATED.get(named.upper(), named))) is not None:
         return found, ""
     return moment.local, f" [zone {named} is unknown here: read as local time]"
 

@@ -166,8 +166,7 @@ def of_command(text: str) -> Verdict:
 def no_success(own: Data) -> Verdict:
     """Return the verdict that an agent's answer object states for an unsuccessful run."""
     word = _text(own.get("status"))
-    status = _WORDS.get(word)
-    if status not in (FAILED, NEEDS_HUMAN):
+    if (status := _WORDS.get(word)) not in (FAILED, NEEDS_HUMAN):
         return invalid(f"the agent's status {word[:40]!r} is unknown")
     said = _text(own.get("error"))
     error = said or _text(own.get("summary")) or "the agent gave no reason"

@@ -157,8 +157,7 @@ def together(sprints: Sequence[Sprint], limits: Budgets, now: str) -> list[Budge
     still = sum(open_iteration(one.plan) is not None for one in sprints)
     found = []
     for budget, field in FIELDS.items():
-        limit = getattr(limits, field)
-        if limit is None or budget == FAILURES:
+        if (limit := getattr(limits, field)) is None or budget == FAILURES:
             continue
         spent: str | None = None
         for one in took:

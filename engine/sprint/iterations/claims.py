@@ -214,8 +214,7 @@ class DecideClaim(Command, frozen=True):
             return []
         if early := _too_early(sprint, claim.iteration, claim.summary, claim.source):
             return [early]
-        found = with_review(sprint, judge_claim(sprint, claim.iteration))
-        if found is None:
+        if (found := with_review(sprint, judge_claim(sprint, claim.iteration))) is None:
             return events
         return [*events, *_decided(sprint, claim, found, _open_steps(sprint, ()))]
 
@@ -247,8 +246,7 @@ def with_review(sprint: Sprint, found: ClaimResult) -> ClaimResult | None:
     rules = sprint.knowledge.tracker.rules_at(sprint.version).loop
     if rules.review is None or found.finding == REFUSED:
         return found
-    review = sprint.plan.last.review
-    if review is None:
+    if (review := sprint.plan.last.review) is None:
         return None
     if review.accepts:
         return found._replace(reason=f"{found.reason}; the reviewer agrees")

@@ -51,8 +51,7 @@ class GoOn(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        last = sprint.knowledge.tracker.recommended
-        if last is None:
+        if (last := sprint.knowledge.tracker.recommended) is None:
             raise RefusedError(
                 f"sprint {sprint.id} has no decision yet: it continues",
                 hint="run `sprintlog next` to see the next action",

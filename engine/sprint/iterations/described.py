@@ -68,8 +68,7 @@ class DescribeIteration(Command, frozen=True):
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
         check_exists(sprint)
-        number = self.number
-        if number is None:
+        if (number := self.number) is None:
             number = sprint.plan.iteration or None
         if number is None or not _is_there(sprint, number):
             name = "an iteration" if number is None else f"iteration {number}"

@@ -101,8 +101,7 @@ class Judged(outcomes.LoopHistory):
         A discarded setback is neither a benchmark for other iterations nor a rollback
         target.
         """
-        best = self.tracker.best
-        if best is None:
+        if (best := self.tracker.best) is None:
             return None
         stretches = effective_ranges(self.sprint.knowledge.rollbacks, self.sprint.version)
         # The first check nearly always suffices, and reads no chain.
@@ -122,8 +121,7 @@ class Judged(outcomes.LoopHistory):
         """Return the recommended next step; raise `RefusedError` if nothing is measured."""
         if measurement.is_unchanged(self.sprint):
             return self._unchanged()
-        unmeasured = measurement.unmeasured_iteration(self.sprint)
-        if unmeasured is not None:
+        if (unmeasured := measurement.unmeasured_iteration(self.sprint)) is not None:
             failure = self.failures().get(unmeasured)
             why = None if failure is None else failure.why
             advice = recommend.recommend_asking(
@@ -184,8 +182,7 @@ class Judged(outcomes.LoopHistory):
 
     def _before_unmeasured(self) -> int | None:
         """Return the rollback target for an unmeasured iteration, or None."""
-        target = self.target()
-        if target is None and self.tracker.baseline is not None:
+        if (target := self.target()) is None and self.tracker.baseline is not None:
             return BASELINE_NUMBER
         return target
 

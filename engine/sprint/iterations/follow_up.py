@@ -94,8 +94,7 @@ def to_measure(sprint: Sprint) -> int | None:
     This is the iteration that is due, or else the last iteration if its measurement failed:
     the user may have fixed the cause of the failure.
     """
-    found = due(sprint)
-    if found is not None and found.do is Do.MEASURE:
+    if (found := due(sprint)) is not None and found.do is Do.MEASURE:
         return found.number
     failed, plan = sprint.knowledge.tracker.failed, sprint.plan
     is_over = plan.status in JUDGED_IN and open_iteration(plan) is None

@@ -120,8 +120,7 @@ class Redo(Command, frozen=True):
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
         check_exists(sprint)
-        undo = undo_to_redo(sprint)
-        if undo is None:
+        if (undo := undo_to_redo(sprint)) is None:
             raise RefusedError(
                 f"sprint {sprint.id} has no undo to revert",
                 hint="run `sprintlog log --type rolled-back` to list the rollbacks",

@@ -74,8 +74,7 @@ class LoseRun(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        started = sprint.knowledge.loops.open
-        if started is None or started.run != self.run:
+        if (started := sprint.knowledge.loops.open) is None or started.run != self.run:
             return []
         why = f"process {started.pid} on {started.host} is gone and left no end"
         spent = spent_since(sprint, self.last_seen)

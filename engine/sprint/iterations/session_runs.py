@@ -60,8 +60,7 @@ def session_ended(
     if not before:
         ended = [] if number is None else [IterationEnded(number, summary)]
         return [*_parts(session), *ended]
-    further = _further(session, before)
-    if further is None:
+    if (further := _further(session, before)) is None:
         return []
     last = sprint.plan.last.iteration
     # Otherwise, the event would also end an iteration that has started since.
@@ -132,8 +131,7 @@ def is_stated(run: AgentRan) -> bool:
 
     An interrupted run reports its input usage while it runs, but never its output usage.
     """
-    usage = run.usage
-    if usage is None or run.found_in is not None or run.turn is not None:
+    if (usage := run.usage) is None or run.found_in is not None or run.turn is not None:
         return False
     return usage.cost_usd is not None or "output_tokens" not in open_figures(usage)
 
@@ -163,8 +161,7 @@ def _further(session: AgentRan, before: Sequence[AgentRan]) -> AgentRan | None:
     fresh = tuple(call for key, call in union.items() if known.get(key) != call)
     seen = {key for run in before for key in run.tools}
     tools = tuple(key for key in session.tools if key not in seen)
-    called = session.tool_calls
-    if called is not None:
+    if (called := session.tool_calls) is not None:
         called = max(called, len(seen) + len(tools))
     whole = _whole([*union.values()], session.usage)
     usage = _beyond(whole, [run.usage for run in before if run.usage is not None])

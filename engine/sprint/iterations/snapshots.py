@@ -26,8 +26,7 @@ def purpose_now(sprint: Sprint, *, tree: WorkTree) -> str:
     are the measured files. A later snapshot has the purpose `moment`, unless the
     measurement failed.
     """
-    number = sprint.plan.iteration
-    if not number or open_iteration(sprint.plan) is not None:
+    if not (number := sprint.plan.iteration) or open_iteration(sprint.plan) is not None:
         return f.OF_ITERATION
     if was_not_measured(sprint, number):
         return f.OF_ITERATION

@@ -66,8 +66,7 @@ def _evolve_human_needed(plan: Plan, event: f.HumanNeeded, at: str) -> None:
         needed["details"] = event.details
     if not event.phase:
         plan.document["human-needed"] = needed
-    node = plan.tree.find(event.phase)
-    if node is None or node.leaf < 0:
+    if (node := plan.tree.find(event.phase)) is None or node.leaf < 0:
         return
     put(node.data, "error", event.error or node.data.get("error") or event.reason)
     put(node.data, "human-needed", needed)
@@ -122,8 +121,7 @@ def _go_on(node: Node, plan: Plan, done_at: str | None = None) -> None:
     If the work is done before the limit expires, the fallback did it, so the limit remains.
     """
     node.data.pop("next-retry-at", None)
-    waiting = plan.waiting
-    if waiting is None or waiting.phase != node.address:
+    if (waiting := plan.waiting) is None or waiting.phase != node.address:
         return
     if done_at is None or not waiting.holds(done_at):
         plan.waiting = None

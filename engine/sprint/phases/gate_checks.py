@@ -190,8 +190,7 @@ def _check_free(sprint: Sprint, node: Node, lost: str | None) -> list[Event]:
     gates.check_due(node)
     if gate_status(node.data) != words.RUNNING:
         return []
-    started = run_of(sprint.plan, node)
-    if started is not None and started.run != lost:
+    if (started := run_of(sprint.plan, node)) is not None and started.run != lost:
         raise RefusedError(
             f"the gate of phase {node.address} is being run by process {started.pid}, "
             f"attempt {started.attempt}",
@@ -211,8 +210,7 @@ def _checked(
 ) -> list[Event]:
     """Return the event of a check and the events that follow from it."""
     event = _event(node, attempt, result, elsewhere=elsewhere)
-    status = sprint.plan.status
-    if status == words.COMPLETED:
+    if (status := sprint.plan.status) == words.COMPLETED:
         # The sprint was closed without waiting for this gate, so nothing follows.
         return [event]
     if gates.verdict_of(event) == words.PASSED:

@@ -207,8 +207,7 @@ def _check_goal_is_over(sprint: Sprint, event: f.SprintCompleted) -> None:
 def check_finished(sprint: Sprint) -> None:
     """Raise `RefusedError` unless the sprint is in progress without any open leaf."""
     transitions.check_sprint(sprint, "complete")
-    leaf = sprint.plan.tree.open_leaf()
-    if leaf is not None:
+    if (leaf := sprint.plan.tree.open_leaf()) is not None:
         waits = leaf.status in words.FINISHED
         raise RefusedError(
             f"sprint {sprint.id} is not finished: phase {leaf.address} is {leaf.status}"

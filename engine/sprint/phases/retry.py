@@ -88,8 +88,7 @@ def end_waits(plan: Plan, at: str) -> None:
     if plan.waiting is not None:
         # The wait is kept because it counts as one of the consecutive waits.
         plan.waiting.until = at
-    leaf = plan.tree.open_leaf()
-    if leaf is not None and "next-retry-at" in leaf.data:
+    if (leaf := plan.tree.open_leaf()) is not None and "next-retry-at" in leaf.data:
         leaf.data["next-retry-at"] = at
 
 

@@ -169,8 +169,7 @@ def _add(found: EditChanges, before: Tree, after: Tree, node: Node) -> None:
     if parent.address and before.find(parent.address) is None:
         return
     beside = parent.children
-    index = beside.index(node)
-    if index:
+    if index := beside.index(node):
         position = ("after", beside[index - 1].address)
     elif len(beside) > 1:
         position = ("before", beside[1].address)

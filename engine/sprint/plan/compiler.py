@@ -318,8 +318,7 @@ def _kept(sprint: Data, workflow: Data) -> Data:
 
 def _max_iterations(data: Data) -> int | None:
     """Return the maximum number of iterations: 0 for no limit, None if not specified."""
-    most = data.get("max-iterations")
-    if most is None:
+    if (most := data.get("max-iterations")) is None:
         most = mapping_of(data, "config").get("max-iterations")
     if most == "unlimited":
         return 0

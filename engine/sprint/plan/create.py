@@ -162,8 +162,7 @@ def prepare(plan: Data, *, sprint_id: str) -> Data:
     document["sprint-id"] = sprint_id
     if document["status"] != NOT_STARTED:
         raise _begun("status", document["status"])
-    phases = document.get("phases")
-    if not phases and document.get("mode") != "ralph":
+    if not (phases := document.get("phases")) and document.get("mode") != "ralph":
         raise RefusedError("phases: a plan requires at least one phase", field="phases")
     if phases is not None:
         document["phases"] = prepare_nodes(phases, "phases", level=1)
@@ -221,8 +220,7 @@ def prepare_nodes(nodes: Any, field: str, *, level: int) -> list[Data]:
 
 
 def _prepare_one(node: Data, where: str, *, level: int) -> Data:
-    status = node.get("status", PENDING)
-    if status != PENDING:
+    if (status := node.get("status", PENDING)) != PENDING:
         raise _begun(f"{where}.status", status)
     key = CHILDREN[level] if level < len(CHILDREN) else None
     has_prompt, has_children = "prompt" in node, key is not None and key in node
@@ -258,8 +256,7 @@ def check_sprint_id(identity: object, *, field: str = "sprint-id") -> None:
 
 def check_same_id(sprint: Sprint, document: Data) -> None:
     """Raise `RefusedError` if a document's sprint id differs from that of its stream."""
-    named = document.get("sprint-id", sprint.id)
-    if named != sprint.id:
+    if (named := document.get("sprint-id", sprint.id)) != sprint.id:
         raise RefusedError(
             f"sprint-id: {str(named)[:60]!r} does not match the sprint {sprint.id!r}",
             field="sprint-id",

@@ -288,8 +288,7 @@ def with_phases(document: Data) -> Data:
 
 
 def _tasks(document: Data, name: str) -> list[object]:
-    tasks = document.get(name)
-    if tasks is not None and not isinstance(tasks, list):
+    if (tasks := document.get(name)) is not None and not isinstance(tasks, list):
         raise _unread(name, "must be a list of tasks")
     return tasks or []
 

@@ -53,8 +53,7 @@ def changes(old: Data, new: Data) -> PlanChanges:
     """Return the changes from a running plan to a newly compiled plan."""
     found = PlanChanges([], [])
     _compare_fields(old, new, "", _OF_SPRINT, found)
-    limit = _limit(new)
-    if limit is not None and limit != _limit(old):
+    if (limit := _limit(new)) is not None and limit != _limit(old):
         found.differs("", _changed("stats.max-iterations", _limit(old), limit))
     _compare_children(old, new, "", 0, found)
     return found

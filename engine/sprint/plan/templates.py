@@ -89,8 +89,7 @@ def _value(variable: Variable, scope: Scope, report: Report) -> str:
     if head in ("sprint", "phase"):
         holder: Any = scope.sprint if head == "sprint" else scope.phase
     elif head in (*ALWAYS_ITEM, *scope.kinds):
-        holder = scope.item
-        if holder is None:
+        if (holder := scope.item) is None:
             _report_without_item(variable, fields, report)
             return variable.written
     else:

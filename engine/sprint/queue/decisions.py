@@ -216,8 +216,7 @@ def _is_again(sprint: Sprint, entry: Data, event: f.RequestDecided) -> bool:
     """Return whether a decision is already recorded; raise an error if it is invalid."""
     if not event.reasoning.strip():
         raise RefusedError("reasoning: required", field="reasoning")
-    status = entry["status"]
-    if status == PENDING:
+    if (status := entry["status"]) == PENDING:
         return False
     last = sprint.plan.decisions.get(event.request)
     # The time of the decision determines where the request returns.

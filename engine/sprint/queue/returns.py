@@ -134,8 +134,7 @@ def events_from_items(
 def _waiting(sprint: Sprint) -> dict[str, f.RequestDecided]:
     """Return the deferrals that end within this sprint."""
     plan = sprint.plan
-    found = deferrals(plan.document, plan.decisions)
-    if not found:
+    if not (found := deferrals(plan.document, plan.decisions)):
         return {}
     there = {entry["id"] for entry in sprint.queue if takes_part(entry)}
     return {
@@ -157,8 +156,7 @@ def _is_due(
 def _no_steps(said: SaidItems, phase: str | None) -> list[Event]:
     """Return a note that an answer contains step ids although the sprint has no goal."""
     bare = [wanted.id for wanted in said.pending if wanted.prompt is None]
-    named = [*said.completed, *filter(None, bare)]
-    if not named:
+    if not (named := [*said.completed, *filter(None, bare)]):
         return []
     shown = ", ".join(map(repr, named[:5])) + (" …" if len(named) > 5 else "")
     return [NoteAdded(f"the agent names steps, and the sprint has no goal: {shown}", phase)]

@@ -211,8 +211,7 @@ def parse_path(text: str) -> Path:
 def find(document: Any, path: Path) -> Any:
     """Return the value at a path, or `MISSING`."""
     for step in path:
-        document = _inside(document, step)
-        if document is MISSING:
+        if (document := _inside(document, step)) is MISSING:
             break
     return document
 

@@ -222,8 +222,7 @@ def figures(given: Any, tree: Tree, last_at: str | None) -> Data:
     found: Data = dict(given) if isinstance(given, dict) else {}
     found["total-phases"] = sum(tree.phases.values())
     found["completed-phases"] = tree.phases[words.COMPLETED]
-    steps = sum(tree.steps.values())
-    if steps or "total-steps" in found:
+    if (steps := sum(tree.steps.values())) or "total-steps" in found:
         found["total-steps"], found["completed-steps"] = steps, tree.steps[words.COMPLETED]
     ended = found.get("completed-at") or last_at
     if (duration := elapsed(found.get("started-at"), ended)) is not None:

@@ -199,13 +199,11 @@ def find_node(sprint: Sprint, address: str | None) -> Node:
     """
     check_exists(sprint)
     if address is None:
-        pointed = sprint.plan.pointed()
-        if pointed is None:
+        if (pointed := sprint.plan.pointed()) is None:
             raise NotFoundError(f"sprint {sprint.id} has no phases", sprint=sprint.id)
         return pointed
     tree = sprint.plan.tree
-    node = tree.find(address)
-    if node is None and address in tree.inert:
+    if (node := tree.find(address)) is None and address in tree.inert:
         raise RefusedError(
             f"phase {address} has no id or no status, so it is ignored", phase=address
         )

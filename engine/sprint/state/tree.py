@@ -315,8 +315,7 @@ class Tree:
                 self.set_status(node, status, "")
 
     def _stays_at(self, index: int) -> bool:
-        flat = self._flat
-        if flat is not None and flat.is_over(index):
+        if (flat := self._flat) is not None and flat.is_over(index):
             return False
         leaf = self._leaf(index)
         if leaf.status not in words.FINISHED:
@@ -361,8 +360,7 @@ class Tree:
         level = len(place)
         node = nodes[address] = Node(data, address, place, owner)
         peers = node.peers = self._levels[level - 1]
-        siblings = owner.children
-        if not siblings:
+        if not (siblings := owner.children):
             owner.tally = dict.fromkeys(words.PHASE_STATUSES, 0)
         siblings.append(node)
         owner.tally[status] += 1

@@ -90,8 +90,7 @@ class ServerLeases:
         connection.close()
 
     def _busy(self, stream: str) -> BusyError:
-        held = self.of(stream)
-        if held is None:
+        if (held := self.of(stream)) is None:
             return BusyError(f"another process is working on {stream}", hint="try again")
         return BusyError(
             f"{stream} is being worked on by {held.host} since {held.since}, last heartbeat"

@@ -332,8 +332,7 @@ class _Patience:
     def after(self, error: psycopg.Error, *, is_unsure: bool) -> None:
         """Pause before the next attempt; raise the final error if the time is up."""
         waited = time.monotonic() - self._since
-        left = self._wait.seconds - waited
-        if left <= 0:
+        if (left := self._wait.seconds - waited) <= 0:
             if is_unsure:
                 raise unsure(error, self._address) from error
             raise explained(error, self._address) from error

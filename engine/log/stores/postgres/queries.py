@@ -143,16 +143,14 @@ class ServerQueries:
                 page = self._connection.ask(asked, given)
             if not page:
                 return
-            after = page[-1][place]
-            if after < end:
+            if (after := page[-1][place]) < end:
                 given = (self._log, after, end, *values)
                 ahead = self._connection.ask_ahead(asked, asked.encoded(given))
             yield page
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes if the log is empty."""
-        rows = self._rows(_HEAD, (self._log,))
-        if not rows:
+        if not (rows := self._rows(_HEAD, (self._log,))):
             return START
         ((position, hash_, is_settled),) = rows
         self._settle(is_settled)

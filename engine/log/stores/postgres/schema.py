@@ -133,8 +133,7 @@ def check_server(connection: ServerConnection) -> None:
 
 def check_settings(address: Address, found: dict[str, str]) -> None:
     """Raise `RefusedError` if the server's settings risk losing acknowledged events."""
-    wrong = _switched_off(found)
-    if wrong and not address.is_unsafe:
+    if (wrong := _switched_off(found)) and not address.is_unsafe:
         raise errors.RefusedError(
             f"this server can lose acknowledged events: {' and '.join(wrong)} must be on",
             hint="turn the setting on, or add `&unsafe=yes` to the address",

@@ -48,8 +48,7 @@ class Takeover:
         if self._ahead is None:
             return
         ahead, self._ahead = self._ahead, None
-        problem = ahead.answer().get_value(0, 0)
-        if problem is not None:
+        if (problem := ahead.answer().get_value(0, 0)) is not None:
             first, end = self._sent[0].position, self._sent[-1].position
             raise RefusedError(
                 f"nothing recorded: error between positions {first} and {end}: "

@@ -170,8 +170,7 @@ class Connection:
         Use this only within a transaction that has checked the end of the log. Other
         connections are not affected, and the triggers are enabled again afterwards.
         """
-        switch = getattr(self.raw, "setconfig", None)
-        if switch is None or _TRIGGERS is None:
+        if (switch := getattr(self.raw, "setconfig", None)) is None or _TRIGGERS is None:
             # Before Python 3.12.
             yield
             return

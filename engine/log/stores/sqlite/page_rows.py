@@ -150,8 +150,7 @@ class PageImages:
 
     def _bytes(self, file: int, offset: int, count: int) -> bytes:
         """Return the readable bytes: fewer at the file's end, none in a bad sector."""
-        descriptor = self._descriptors[file]
-        if descriptor is None:
+        if (descriptor := self._descriptors[file]) is None:
             return b""
         try:
             return os.pread(descriptor, count, offset)
@@ -257,8 +256,7 @@ class PageRows:
         if self._last[0] != place >> 16:
             self._last = place >> 16, self._pages.content(image)
         for record in self._records(self._last[1], place & 0xFFFF):
-            event = _event(position, record)
-            if event is not None:
+            if (event := _event(position, record)) is not None:
                 yield event
 
     def _records(self, page: bytes, offset: int) -> Iterator[bytes]:
@@ -283,8 +281,7 @@ class PageRows:
         """Return the contents of a chain of overflow pages, up to a missing page."""
         parts = []
         while size > 0:
-            page = self._pages.newest(number, committed=committed)
-            if page is None:
+            if (page := self._pages.newest(number, committed=committed)) is None:
                 break
             parts.append(page[4 : 4 + min(size, room)])
             size -= room

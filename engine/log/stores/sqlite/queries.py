@@ -119,8 +119,7 @@ class Queries:
 
     def find_key(self, key: str) -> list[RecordedEvent]:
         """Return the events appended with the given idempotency key, or an empty list."""
-        first = self._rows(f"{_SELECT} WHERE key = ?", (key,))
-        if not first:
+        if not (first := self._rows(f"{_SELECT} WHERE key = ?", (key,))):
             return []
         (event,) = events_of(first)
         end = event.position + event.remaining
@@ -156,8 +155,7 @@ class Queries:
                 count = min(end - after, ROWS_PER_READ)
                 page = self._plain(page[-1], count) if page and is_plain else None
                 if page is None:
-                    page = self._rows(_PAGE, (after, end, count))
-                    if not page:
+                    if not (page := self._rows(_PAGE, (after, end, count))):
                         return
                     is_plain = _are_plain(page)
                 after = page[-1][0]
@@ -186,8 +184,7 @@ class Queries:
         after, end = max(after, 0), self.version(stream)
         end = end if until is None else min(until, end)
         while after < end:
-            page = self._rows(_STREAM_PAGE, (stream, after, end, ROWS_PER_READ))
-            if not page:
+            if not (page := self._rows(_STREAM_PAGE, (stream, after, end, ROWS_PER_READ))):
                 return
             events = events_of(page)
             self._check_versions(stream, (event.version for event in events), after)
@@ -219,8 +216,7 @@ class Queries:
         self, stream: str, after: int, end: int, only: str | None
     ) -> Iterator[Page]:
         while after < end:
-            page = self._page(_BY_VERSION, stream, after, (after, end), only)
-            if page is None:
+            if (page := self._page(_BY_VERSION, stream, after, (after, end), only)) is None:
                 return
             yield page
             after = page.versions[-1] if len(page.rows) == ROWS_PER_READ else end
@@ -273,8 +269,7 @@ class Queries:
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes if the log is empty."""
-        rows = self._rows(_HEAD)
-        if rows and not isinstance(rows[0][1], bytes):
+        if (rows := self._rows(_HEAD)) and not isinstance(rows[0][1], bytes):
             raise self._unreadable("the hash of the last event is invalid")
         return Head(*rows[0]) if rows else START
 
