@@ -140,12 +140,10 @@ def _worse(
         said = f"Passing tests decreased from {then.tests_passed} to {now.tests_passed}"
         yield HIGH, "functionality_loss", said
     if (change.file_count or 0) < 0:
-        said = "File count decreased (potential code deletion)"
-        yield MEDIUM, "file_deletion", said
+        yield MEDIUM, "file_deletion", "File count decreased (potential code deletion)"
     limit = exact(limits.complexity_growth)
     if change.complexity is not None and change.complexity > limit:
-        said = f"Complexity increased >{short(100 * limit)}%"
-        yield MEDIUM, "complexity_explosion", said
+        yield MEDIUM, "complexity_explosion", f"Complexity increased >{short(100 * limit)}%"
 
 
 def classify(

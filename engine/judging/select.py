@@ -162,8 +162,7 @@ def describe(
     off_path: Collection[int] = (),
 ) -> Selection:
     """Return a selection, with its reasons and a comparison with the last iteration."""
-    later = _later(chosen, last, judged)
-    degradation = _degradation(chosen, last, later)
+    degradation = _degradation(chosen, last, _later(chosen, last, judged))
     # The baseline is a floor: it needs no minimum score, only passing tests.
     is_baseline = chosen.number == BASELINE_NUMBER
     why_not = not_verified(chosen.figures) if is_baseline else refusal(chosen, rules)
@@ -225,8 +224,7 @@ def _lacks(one: Judgement, other: Judgement) -> list[str]:
     """
     if one.score.is_given or other.score.is_given:
         return []
-    missing = other.score.components - one.score.components
-    return sorted(missing & one.score.wanted)
+    return sorted((other.score.components - one.score.components) & one.score.wanted)
 
 
 def _is_unbeaten(baseline: Judgement, chosen: Judgement) -> bool:

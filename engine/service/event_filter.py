@@ -47,11 +47,8 @@ class EventFilter(NamedTuple):
 
     def fits(self, event: RecordedEvent) -> bool:
         """Return whether an event matches; raise `UnreadableError` if it is unreadable."""
-        if self.types and not _any_fits(self.types, event.type):
-            return False
-        if self.actors and not _any_fits(self.actors, event.actor):
-            return False
-        if not self._is_in_time(event):
+        is_meant = _fits(self.types, event.type) and _fits(self.actors, event.actor)
+        if not is_meant or not self._is_in_time(event):
             return False
         if self.phase is None and self.text is None:
             return True
@@ -100,11 +97,8 @@ def range_of(
             continue
         point = parse_point(text, now=workspace.clock())
         if point.form == "time":
-            moment = parse(point.time)
-            if side == "since":
-                found = found._replace(since=moment)
-            else:
-                found = found._replace(until=moment)
+            moments = {side: parse(point.time)}
+            found = found._replace(**moments)  # type: ignore[arg-type]
             continue
         place = _place(workspace, stream, point, is_first=side == "since")
         if side == "since":
@@ -151,9 +145,8 @@ def _in_session(
             f"{point.form} is a point of sprints, not of sessions",
             hint="use position:N, version:N or a time",
         )
-    if is_first:
-        return last_version(workspace.log, stream, position=point.number - 1) + 1
-    return last_version(workspace.log, stream, position=point.number)
+    last = last_version(workspace.log, stream, position=point.number - is_first)
+    return last + is_first
 
 
 def select(
@@ -184,8 +177,8 @@ def between(log: Log, stream: str | None, first: int, last: int) -> Iterator[Rec
     return log.read_stream(stream, after=first - 1, until=last)
 
 
-def _any_fits(patterns: Sequence[str], text: str) -> bool:
-    return any(fnmatchcase(text, pattern) for pattern in patterns)
+def _fits(patterns: Sequence[str], text: str) -> bool:
+    return not patterns or any(fnmatchcase(text, pattern) for pattern in patterns)
 
 
 def _says(data: Any, needle: str) -> bool:

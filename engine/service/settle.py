@@ -254,8 +254,7 @@ class _Recorded:
             tell=lambda problem: None,
             actor=ACTOR,
         )
-        latest = self._iteration(sprint_id)
-        start = TurnStart(self._turn.first, files, self._head(), latest)
+        start = TurnStart(self._turn.first, files, self._head(), self._iteration(sprint_id))
         with suppress(OSError):
             self._place.parent.mkdir(mode=0o700, exist_ok=True)
             replace_file(self._place, msgspec.json.encode(start), mode=0o600)
@@ -332,8 +331,7 @@ class _Recorded:
         with ExitStack() as held:
             if not self._is_late:
                 try:
-                    keeping = kept_files(workspace, sprint_id)
-                    _, event_for = held.enter_context(keeping)
+                    _, event_for = held.enter_context(kept_files(workspace, sprint_id))
                 except (SprintlogError, OSError) as error:
                     tell(f"the files of iteration {number} were not saved: {error}")
                 else:

@@ -249,10 +249,7 @@ class ServiceWorkspace:
             from .streams import extension_events
 
             command = extension_events.checked_command(command, envelope.get("observed"))
-        handled = handling.handle(
-            self, self.repository, sprint_id, command, middlewares.ON_SPRINTS, envelope
-        )
-        return port.Outcome(handled.state, handled.events, handled.duplicate)
+        return self.handle_with(sprint_id, command, **envelope)
 
     def preview(
         self, command: Command, *, sprint_id: str | None = None, at: str | None = None
@@ -313,12 +310,9 @@ class ServiceWorkspace:
             self.handle_on_journal(lambda journal, at: [event], **known)
             return
         # The lock of state files is held here, but a restore must acquire that lock last.
-        without: set[port.Skippable] = {
-            "finish_restores",
-            "refuse_edits",
-            "record_lost_run",
-        }
-        self.handle_with(sprint_id, lambda sprint, at: [event], without=without, **known)
+        from .lost_runs import AROUND
+
+        self.handle_with(sprint_id, lambda sprint, at: [event], without=AROUND, **known)
 
     def refresh(self, sprint_id: str) -> port.Refreshed:
         """Update a sprint's state files, as `handle.refresh` does."""

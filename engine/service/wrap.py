@@ -17,16 +17,7 @@ from ..command import Command
 from ..errors import NotFoundError, RefusedError, SprintlogError
 from ..judging.events import MeasurementChanged
 from ..masking import cut
-from ..sprint.answers.verdict import (
-    Answer,
-    Turn,
-    Verdict,
-    judge,
-    of_command,
-    of_text,
-    read_turn,
-    said_beside,
-)
+from ..sprint.answers import verdict as answers
 from ..sprint.events import AgentRan, GitState, IterationStarted, Place
 from ..sprint.iterations.loop import EndWrapped, StartWrapped
 from ..sprint.phases.lifecycle import AddNote, StartSprint
@@ -52,7 +43,7 @@ class Wrapped(NamedTuple):
     duration_ms: int | None
     output: Output
     errors: Output
-    answer: Answer
+    answer: answers.Answer
     activity: Activity
     git_before: GitState | None
     git_after: GitState | None
@@ -76,9 +67,8 @@ def sprint_for(
     is named and several are unfinished, or if the named sprint is completed.
     """
     if (sprint_id := _to_continue(workspace, named)) is None:
-        free = _free_name(workspace)
         # Another process may have created a sprint before the free name was determined.
-        sprint_id = _to_continue(workspace, named) or free
+        sprint_id = _to_continue(workspace, named) or _free_name(workspace)
     if sprint_id in workspace.sprints():
         if not _is_begun(workspace, sprint_id):
             workspace.handle(StartSprint(), sprint_id=sprint_id, at=at, actor=actor)
@@ -184,7 +174,7 @@ def ended(
 
     `since` is the log position at the command's start.
     """
-    verdict = judge(
+    verdict = answers.judge(
         wrapped.answer,
         errors=wrapped.errors.text(),
         exit_code=wrapped.exit_code,
@@ -193,9 +183,11 @@ def ended(
     )
     # The output already contains any plain text.
     summary = verdict.summary if wrapped.activity.agent is not None else None
-    said = said_beside(wrapped.answer.text)
-    turn = read_turn(wrapped.answer.text, told="")
-    is_claim = isinstance(turn, Turn) and turn.is_goal and verdict.status == COMPLETED
+    said = answers.said_beside(wrapped.answer.text)
+    turn = answers.read_turn(wrapped.answer.text, told="")
+    is_claim = (
+        isinstance(turn, answers.Turn) and turn.is_goal and verdict.status == COMPLETED
+    )
     claim = (turn.summary or "") if is_claim else None
     ran = alone(workspace, _ran(wrapped, verdict, number), since=since)
     return EndWrapped(ran, ends, summary, said, claim)
@@ -301,11 +293,11 @@ def end_measurement(
     decide_claim(workspace, sprint_id, tell=tell, envelope={"actor": actor})
 
 
-def _read(text: str, *, is_agent: bool) -> Verdict:
+def _read(text: str, *, is_agent: bool) -> answers.Verdict:
     """Return the verdict on a final text, which may answer in the format for a goal."""
-    found = of_text(text) if is_agent else of_command(text)
-    turn = read_turn(text, told="")
-    return turn if found.status == UNKNOWN and isinstance(turn, Turn) else found
+    found = answers.of_text(text) if is_agent else answers.of_command(text)
+    turn = answers.read_turn(text, told="")
+    return turn if found.status == UNKNOWN and isinstance(turn, answers.Turn) else found
 
 
 def _is_agent(wrapped: Wrapped) -> bool:
@@ -313,7 +305,7 @@ def _is_agent(wrapped: Wrapped) -> bool:
     return wrapped.activity.agent is not None or is_agent(wrapped.command.partition(" ")[0])
 
 
-def _ran(wrapped: Wrapped, verdict: Verdict, number: int | None) -> AgentRan:
+def _ran(wrapped: Wrapped, verdict: answers.Verdict, number: int | None) -> AgentRan:
     return AgentRan(
         "",
         exit_code=wrapped.exit_code,

@@ -211,8 +211,7 @@ class HookLocation(NamedTuple):
             form = msgspec.structs.replace(form, content=content)
         if scope == "project":
             return HookFile(form, scope, self.project, form.project, *self._memory)
-        root = self._folder(*form.home)
-        return HookFile(form, scope, root, form.user, *self._memory)
+        return HookFile(form, scope, self._folder(*form.home), form.user, *self._memory)
 
     def files(self, *scopes: str) -> Iterator[HookFile]:
         """Yield every file in some scopes, in the order of installation."""
@@ -245,8 +244,7 @@ class HookLocation(NamedTuple):
 def _read_memo(path: Path) -> Remembered | None:
     """Return the stored additions; None if they cannot be read."""
     try:
-        content = path.read_bytes()
-        return msgspec.convert(originals(content), Remembered)
+        return msgspec.convert(originals(path.read_bytes()), Remembered)
     except (OSError, msgspec.MsgspecError, ValueError):
         return None
 

@@ -175,13 +175,12 @@ def _of_plugin(message: Data) -> Data:
     of = mapping(said.get("properties"))
     info = mapping(of.get("info"))
     found = _BUS.get(text(said.get("type")), "PreToolUse")
-    error = mapping(of.get("error"))
     return {
         "hook_event_name": found,
         "session_id": text(of.get("sessionID")) or text(info.get("id")) or "-",
         "source": "startup",
         "version": info.get("version"),
-        "error": text(error.get("name")),
+        "error": text(mapping(of.get("error")).get("name")),
         **({"timestamp": count(message.get("t"))} if found != "PreToolUse" else {}),
     }
 

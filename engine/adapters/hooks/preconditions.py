@@ -112,8 +112,7 @@ def _config(around: HookLocation) -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any]:
     loads = tomllib.loads if path.suffix == ".toml" else json.loads
     try:
-        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(opened, "rb") as file:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             return _at(loads(file.read(_BYTES_MAX).decode()))
     except (OSError, ValueError, RecursionError):
         # There is no warning about unreadable files.

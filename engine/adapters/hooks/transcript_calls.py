@@ -151,8 +151,7 @@ class TranscriptCalls:
         self._is_own, fork = self._agent not in _LINES, Fork()
         for line in lines:
             message = mapping(parse(line))
-            times = map(text, map(message.get, _TIMES))
-            at = next(filter(None, times), None)
+            at = next(filter(None, map(text, map(message.get, _TIMES))), None)
             found = read(message) or ()
             if self._is_own and not self.events and found:
                 self._tell(STARTED, at)

@@ -131,8 +131,7 @@ def take_up(location: Location, name: str) -> bool | None:
 def _change(file: Path, **fields: Any) -> None:
     if (work := _read(file)) is not None:
         with suppress(OSError):
-            now = replace(work, **fields)
-            replace_file(file, msgspec.json.encode(now), mode=0o600)
+            replace_file(file, msgspec.json.encode(replace(work, **fields)), mode=0o600)
 
 
 @contextmanager

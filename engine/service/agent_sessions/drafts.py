@@ -77,11 +77,6 @@ def draft_of(
     )
 
 
-def pack(draft: Draft) -> bytes:
-    """Return a draft in its file format."""
-    return msgspec.json.encode(draft)
-
-
 def unpack(content: bytes) -> Draft:
     """Return the draft in a file's content; raise `DamagedDraftError` if it is not valid.
 
@@ -89,8 +84,7 @@ def unpack(content: bytes) -> Draft:
     """
     try:
         draft = msgspec.json.decode(content, type=Draft)
-        event = msgspec.json.decode(draft.data, type=BY_TAG[draft.type])
-        data = encode_masked(event)
+        data = encode_masked(msgspec.json.decode(draft.data, type=BY_TAG[draft.type]))
     except (msgspec.MsgspecError, SprintlogError, KeyError, ValueError) as error:
         raise DamagedDraftError("it is not a session event") from error
     named = [draft.actor, *filter(None, [draft.correlation])]

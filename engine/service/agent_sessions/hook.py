@@ -69,8 +69,7 @@ class Hooked(msgspec.Struct, frozen=True):
 
 def loop_in(content: bytes) -> PluginLoop:
     """Return the progress stated in the front matter of the plugin's file."""
-    head = content.decode("utf-8", "replace").partition("\n---")[0]
-    said = dict(re.findall(_LINE, head))
+    said = dict(re.findall(_LINE, content.decode("utf-8", "replace").partition("\n---")[0]))
     counts = [said.get(name, "") for name in ("iteration", "max_iterations")]
     known = [int(x) if re.fullmatch("[0-9]{1,9}", x) else None for x in counts]
     return PluginLoop(known[0], known[1], said.get("session_id"))

@@ -47,8 +47,7 @@ def answer_of(end: TurnEnded | None, known: Answer | None) -> Answer:
     """Return the answer of a turn, as its hook and its transcript report it."""
     if end is None:
         # The outcome is unknown, unless the transcript states it.
-        is_stopped = known is not None and known.is_stopped
-        return Answer("", is_stopped=is_stopped, is_cut=True)
+        return Answer("", is_stopped=known is not None and known.is_stopped, is_cut=True)
     text = end.text if end.text is not None else known.text if known else ""
     if not end.failed:
         return Answer(text)
@@ -78,7 +77,6 @@ def kept(
     `last_at` is the time of the transcript's last line. The lines of subagents alone do not
     determine an outcome.
     """
-    tools = dict.fromkeys(key_of(call.key) for call in activity.calls if call.key)
     return AgentRan(
         "",
         duration_ms=verdict.usage.duration_ms if verdict.usage else None,
@@ -86,7 +84,7 @@ def kept(
         output_sha256=sha256,
         git_before=GitState(activity.commit) if activity.commit else None,
         calls=activity.counted,
-        tools=tuple(tools),
+        tools=tuple(dict.fromkeys(key_of(call.key) for call in activity.calls if call.key)),
         last_at=last_at if activity.is_own else None,
         **figures(activity),
         **outcome(verdict),
@@ -109,12 +107,11 @@ def figures(activity: Activity) -> dict[str, Any]:
 
 def outcome(verdict: Verdict) -> dict[str, Any]:
     """Return the outcome of a run, as fields of `AgentRan`."""
-    has_failed = verdict.status in NO_SUCCESS
     return {
         "status": verdict.status,
         "usage": verdict.usage,
         "error": verdict.error,
-        "error_kind": verdict.category if has_failed else None,
+        "error_kind": verdict.category if verdict.status in NO_SUCCESS else None,
         "limit": verdict.limit,
     }
 

@@ -21,7 +21,7 @@ from ...errors import BusyError, RefusedError, SprintlogError
 from ...log.port import EventStore
 from ...masking import mask
 from ..place.location import Location
-from .drafts import DRAFT_BYTES_MAX, DamagedDraftError, Draft, append_at_last, pack, unpack
+from .drafts import DRAFT_BYTES_MAX, DamagedDraftError, Draft, append_at_last, unpack
 
 FOLDER = "not-understood"
 """The folder for unknown input in a log's folder; imports store unknown lines there too."""
@@ -63,7 +63,7 @@ def count_odd(folder: Path) -> int:
 
 def keep(places: list[Path], draft: Draft) -> bool:
     """Spool an event in the first writable folder; return whether a folder was writable."""
-    return put(places, pack(draft))
+    return put(places, msgspec.json.encode(draft))
 
 
 def put(places: list[Path], content: bytes, *, suffix: str = ".json") -> bool:
@@ -131,8 +131,7 @@ def take_in(
         if time.monotonic() > until:
             break
         try:
-            draft = unpack(_content(path))
-            appended = append_at_last(log, draft)
+            appended = append_at_last(log, unpack(_content(path)))
         except FileNotFoundError:
             continue
         except BusyError:

@@ -130,9 +130,8 @@ def _is_tracked(folder: Path) -> bool:
         return False
     content = read_whole(index)
     path = (above / folder.name).relative_to(repository.top).as_posix()
-    version = int.from_bytes(content[4:8])
     # A split index is marked at its end.
-    if version in _INDEX_SIMPLE and b"link" not in content:
+    if int.from_bytes(content[4:8]) in _INDEX_SIMPLE and b"link" not in content:
         return os.fsencode(path) in content and _git_tracks(repository, path)
     return _git_tracks(repository, path)
 

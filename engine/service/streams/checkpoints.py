@@ -9,12 +9,7 @@ import msgspec
 
 from ...log.envelope import ERASURES
 from ...log.port import Checkpoints, EventStore
-from ...sprint.state.effective_history import (
-    VersionRange,
-    discarded_by,
-    is_effective,
-    is_in_force,
-)
+from ...sprint.state import effective_history as history
 from .catalogue import EVERY, State, StreamKind
 
 NEWEST = 4
@@ -140,7 +135,7 @@ class SavedStates(Generic[State]):
         stream: str,
         *,
         until: int | None = None,
-        live: Sequence[VersionRange] | None = None,
+        live: Sequence[history.VersionRange] | None = None,
         among: Collection[int] | None = None,
     ) -> State | None:
         """Return the newest readable state on the path `live`, up to a version.
@@ -149,7 +144,7 @@ class SavedStates(Generic[State]):
         """
         for version in self.versions(stream) if among is None else sorted(among)[::-1]:
             is_late = until is not None and version > until
-            if not is_late and (live is None or is_effective(live, version)):
+            if not is_late and (live is None or history.is_effective(live, version)):
                 saved = self.load(stream, version)
                 if saved is not None:
                     return saved
@@ -169,7 +164,7 @@ class SavedStates(Generic[State]):
             for version in versions
             if last - EVERY < version <= last
             and version not in unread
-            and is_in_force(version, rollbacks, until=last)
+            and history.is_in_force(version, rollbacks, until=last)
         )
         if any(near):
             return
@@ -178,7 +173,7 @@ class SavedStates(Generic[State]):
         packed = self._packed(stream, state)
         known = sorted({*versions, last} - unread)
         gone = slots_of(last, state_bytes=len(packed)).surplus(
-            known, discarded_by=discarded_by(known, rollbacks)
+            known, discarded_by=history.discarded_by(known, rollbacks)
         )
         self._save(stream, last, packed, since=since, drop={*gone, *unread} - {last})
         self._unread -= {(stream, version) for version in unread}

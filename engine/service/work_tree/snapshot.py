@@ -18,13 +18,7 @@ from ...adapters.snapshots.store import FILES, Pair, Store, changes_between
 from ...command import decided
 from ...errors import InvalidInputError, SprintlogError
 from ...log.event import Event
-from ...sprint.events import (
-    OF_ITERATION,
-    FileLeft,
-    IterationEnded,
-    SnapshotsPruned,
-    SnapshotTaken,
-)
+from ...sprint import events as f
 from ...sprint.events.snapshots import left_words
 from ...sprint.iterations import measurement, snapshots
 from ...sprint.state.knowledge import HeldSnapshot
@@ -84,7 +78,9 @@ def take_and_record(
         return outcome, taken
 
 
-def with_snapshot(command: Decide, event_for: Callable[[Sprint], SnapshotTaken]) -> Decide:
+def with_snapshot(
+    command: Decide, event_for: Callable[[Sprint], f.SnapshotTaken]
+) -> Decide:
     """Return a decision that appends a snapshot to a command's events, if there are any."""
 
     def decide(sprint: Sprint, at: str) -> list[Event]:
@@ -93,8 +89,8 @@ def with_snapshot(command: Decide, event_for: Callable[[Sprint], SnapshotTaken])
         snapshot = event_for(sprint)
         for ended in events:
             # Another iteration may have started in this work tree before this one ended.
-            if isinstance(ended, IterationEnded):
-                of = {"iteration": ended.number, "purpose": OF_ITERATION}
+            if isinstance(ended, f.IterationEnded):
+                of = {"iteration": ended.number, "purpose": f.OF_ITERATION}
                 snapshot = replace(snapshot, **of)
         return [*measurement.with_tree(events, snapshot.tree), snapshot]
 
@@ -118,7 +114,7 @@ def kept_files(
     limits: Limits | None = None,
     at: str | None = None,
     **taking: Unpack[Taking],
-) -> Iterator[tuple[TakenSnapshot, Callable[[Sprint], SnapshotTaken]]]:
+) -> Iterator[tuple[TakenSnapshot, Callable[[Sprint], f.SnapshotTaken]]]:
     """Yield a snapshot and a function that returns its event, to be recorded in the block.
 
     A snapshot that is not recorded by the end of the block is deleted. For `last` and
@@ -131,7 +127,7 @@ def kept_files(
         workspace.finish_restores(workspace.sprint(sprint_id))
         taken = take_tree(workspace, store, limits=limits, at=at, **taking)
 
-        def event_for(sprint: Sprint) -> SnapshotTaken:
+        def event_for(sprint: Sprint) -> f.SnapshotTaken:
             purpose = snapshots.purpose_now(sprint, tree=workspace.tree)
             return taken_event(workspace, taken, sprint.plan.iteration, purpose)
 
@@ -168,9 +164,9 @@ def take_tree(
 
 def taken_event(
     workspace: Service, taken: TakenSnapshot, iteration: int, purpose: str
-) -> SnapshotTaken:
+) -> f.SnapshotTaken:
     """Return the event that records a snapshot."""
-    return SnapshotTaken(
+    return f.SnapshotTaken(
         taken.commit,
         iteration,
         taken.tree,
@@ -190,9 +186,9 @@ def report_left(taken: TakenSnapshot, tell: Callable[[str], None]) -> None:
         tell(left_words(files_left(left), len(left)))
 
 
-def files_left(left: Sequence[LeftOut]) -> tuple[FileLeft, ...]:
+def files_left(left: Sequence[LeftOut]) -> tuple[f.FileLeft, ...]:
     """Return the omitted files in the format used by events."""
-    return tuple(FileLeft(shown(path), reason) for path, reason in left[:NAMED_MAX])
+    return tuple(f.FileLeft(shown(path), reason) for path, reason in left[:NAMED_MAX])
 
 
 def shown(path: str) -> str:
@@ -352,4 +348,4 @@ def prune(
 def pruned(outcome: Outcome) -> tuple[str, ...]:
     """Return the snapshots that an outcome removed."""
     events = map(catalogue.CODEC.decode, outcome.events)
-    return tuple(x for f in events if isinstance(f, SnapshotsPruned) for x in f.snapshots)
+    return tuple(x for e in events if isinstance(e, f.SnapshotsPruned) for x in e.snapshots)

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...command import Command
 from ...judging.events import MeasuringRun, Metrics
 from ...log.event import Event, Takers
-from ..events import (
-    ClaimAccepted,
-    ClaimRefused,
-    ClaimReviewed,
-    GoalClaimed,
-    GoalCompleted,
-    HumanNeeded,
-    IterationStarted,
-)
+from .. import events as f
 from ..phases.lifecycle import check_finished
 from ..state.completion import AGENT, CONDITION, PERSON, WRAPPED, listed, open_claim, urgent
 from ..state.document_fields import LOOP_IN, min_iterations
@@ -46,7 +38,7 @@ class ClaimResult(NamedTuple):
     digests: tuple[str, ...] = ()
 
 
-def awaits_decision(sprint: Sprint) -> GoalClaimed | None:
+def awaits_decision(sprint: Sprint) -> f.GoalClaimed | None:
     """Return the open claim if it can be decided now, or None.
 
     A wrapped loop belongs to another program: without evidence, its claim stays undecided.
@@ -94,9 +86,9 @@ def claim_goal(
     steps = _open_steps(sprint, besides)
     if source == PERSON:
         found = judge_claim(sprint, number)
-        done = GoalCompleted(number, summary, steps, source)
+        done = f.GoalCompleted(number, summary, steps, source)
         return [*_accepted(number, found), done] if found.finding == ACCEPTED else [done]
-    claim = GoalClaimed(number, summary, source)
+    claim = f.GoalClaimed(number, summary, source)
     if source == WRAPPED or _is_due(sprint, number):
         return [claim]
     return [claim, *_decided(sprint, claim, judge_claim(sprint, number), steps)]
@@ -208,7 +200,7 @@ class DecideClaim(Command, frozen=True):
         claim, events = awaits_decision(sprint), list[Event]()
         if claim is None and not _is_at_work(sprint.plan) and is_condition_met(sprint):
             until = sprint.knowledge.tracker.rules_at(sprint.version).loop.until
-            claim = GoalClaimed(sprint.plan.iteration, f"{until} is met", CONDITION)
+            claim = f.GoalClaimed(sprint.plan.iteration, f"{until} is met", CONDITION)
             events = [claim]
         if claim is None:
             return []
@@ -234,7 +226,7 @@ class RecordReview(Command, frozen=True):
         if claim is None or sprint.plan.last.review is not None:
             return []
         how = self.command, self.exit_code, self.output_sha256
-        return [ClaimReviewed(claim.iteration, self.accepts, self.reason, *how)]
+        return [f.ClaimReviewed(claim.iteration, self.accepts, self.reason, *how)]
 
 
 def with_review(sprint: Sprint, found: ClaimResult) -> ClaimResult | None:
@@ -262,24 +254,24 @@ def _open_steps(sprint: Sprint, besides: Sequence[Event]) -> tuple[str, ...]:
 
 def _too_early(
     sprint: Sprint, number: int, summary: str | None, source: str
-) -> GoalClaimed | None:
+) -> f.GoalClaimed | None:
     """Return the claim with the reason why no evidence could make it count yet, or None.
 
     Urgent requests must be decided first, including any deferred to the end of the sprint.
     """
     if number < (minimum := min_iterations(sprint.plan.document)):
         reason = f"iteration {number} of at least {minimum}"
-        return GoalClaimed(number, summary, source, reason)
+        return f.GoalClaimed(number, summary, source, reason)
     if waiting := urgent(sprint, put_off=True):
         reason = f"without a decision: {listed(waiting)}"
-        return GoalClaimed(number, summary, source, reason, tuple(waiting))
+        return f.GoalClaimed(number, summary, source, reason, tuple(waiting))
     return None
 
 
 def _is_at_work(plan: Plan) -> bool:
     """Return whether the agent of a wrapped iteration is still working."""
     last = plan.last.iteration
-    return isinstance(last, IterationStarted) and last.is_wrapped
+    return isinstance(last, f.IterationStarted) and last.is_wrapped
 
 
 def _is_due(sprint: Sprint, number: int) -> bool:
@@ -292,47 +284,47 @@ def _is_due(sprint: Sprint, number: int) -> bool:
 
 
 def _decided(
-    sprint: Sprint, claim: GoalClaimed, found: ClaimResult, steps: tuple[str, ...]
+    sprint: Sprint, claim: f.GoalClaimed, found: ClaimResult, steps: tuple[str, ...]
 ) -> list[Event]:
     """Return the events that follow from a finding about a claim."""
     number = claim.iteration
-    done = GoalCompleted(number, claim.summary, steps, claim.source)
+    done = f.GoalCompleted(number, claim.summary, steps, claim.source)
     if found.finding == UNVERIFIED:
         return [done]
     if found.finding == ACCEPTED:
         return [*_accepted(number, found), done]
-    refused: list[Event] = [ClaimRefused(number, *found[1:])]
+    refused: list[Event] = [f.ClaimRefused(number, *found[1:])]
     if (sprint.plan.turns.refused + 1) % REFUSALS_MAX == 0:
         why = f"the goal was claimed {REFUSALS_MAX} times in a row, and each claim refused"
-        refused.append(HumanNeeded("", why, f"the last time: {found.reason}"))
+        refused.append(f.HumanNeeded("", why, f"the last time: {found.reason}"))
     return refused
 
 
 def _accepted(number: int, found: ClaimResult) -> list[Event]:
-    return [ClaimAccepted(number, *found[1:])]
+    return [f.ClaimAccepted(number, *found[1:])]
 
 
-def _evolve_claimed(plan: Plan, event: GoalClaimed, at: str) -> None:
+def _evolve_claimed(plan: Plan, event: f.GoalClaimed, at: str) -> None:
     plan.turns.claimed = event.iteration
     plan.last.claim, plan.last.decided, plan.last.review = event, None, None
 
 
-def _evolve_reviewed(plan: Plan, event: ClaimReviewed, at: str) -> None:
+def _evolve_reviewed(plan: Plan, event: f.ClaimReviewed, at: str) -> None:
     plan.last.review = event
 
 
-def _evolve_accepted(plan: Plan, event: ClaimAccepted, at: str) -> None:
+def _evolve_accepted(plan: Plan, event: f.ClaimAccepted, at: str) -> None:
     plan.last.decided, plan.turns.refused = event, 0
 
 
-def _evolve_refused(plan: Plan, event: ClaimRefused, at: str) -> None:
+def _evolve_refused(plan: Plan, event: f.ClaimRefused, at: str) -> None:
     plan.last.decided = event
     plan.turns.refused += 1
 
 
 EVOLVE: Takers = {
-    GoalClaimed: _evolve_claimed,
-    ClaimReviewed: _evolve_reviewed,
-    ClaimAccepted: _evolve_accepted,
-    ClaimRefused: _evolve_refused,
+    f.GoalClaimed: _evolve_claimed,
+    f.ClaimReviewed: _evolve_reviewed,
+    f.ClaimAccepted: _evolve_accepted,
+    f.ClaimRefused: _evolve_refused,
 }

@@ -150,8 +150,7 @@ def _follow(sprint: Sprint, rules: LoopRules) -> Due | None:
         return Due(Do.ASK, advice.number, why=_why(advice), hint=_GO_ON)
     unmeasured = sprint.knowledge.tracker.unmeasured
     is_first = advice.cause == advised.UNMEASURED and unmeasured <= UNMEASURED_MAX
-    is_tampered = advice.cause == advised.TAMPERED
-    policy = rules.on_tamper if is_tampered else rules.on_regression
+    policy = rules.on_tamper if advice.cause == advised.TAMPERED else rules.on_regression
     if policy == advised.CONTINUE or (is_first and not _is_over(sprint.plan)):
         return None
     if _went_back(sprint):

@@ -196,8 +196,7 @@ def unmeasured_iteration(sprint: Sprint) -> int | None:
     if tracker.failed is not None and tracker.failed.number == number:
         return number
     is_judged = bool(tracker.highest or tracker.baseline)
-    has_ended = open_iteration(sprint.plan) != number
-    return number if is_judged and has_ended else None
+    return number if is_judged and open_iteration(sprint.plan) != number else None
 
 
 def is_unchanged(sprint: Sprint) -> bool:

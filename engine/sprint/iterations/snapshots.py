@@ -80,8 +80,7 @@ def snapshot_of(sprint: Sprint, number: int, *, tree: WorkTree) -> HeldSnapshot:
         end = iteration_end(knowledge, number, version=sprint.version)
     except NotFoundError:
         end = sprint.version
-    within = [held for held in own if held.version <= end]
-    return (within or own)[-1]
+    return ([held for held in own if held.version <= end] or own)[-1]
 
 
 def has_snapshot(sprint: Sprint, number: int) -> bool:
@@ -96,8 +95,7 @@ def _is_of(number: int, held: Sequence[HeldSnapshot]) -> bool:
 def first_snapshot(sprint: Sprint, *, tree: WorkTree) -> HeldSnapshot | None:
     """Return the first snapshot of a work tree, the baseline for its changes."""
     held = sprint.knowledge.snapshots
-    own = (h for h in held if h.purpose == f.OF_ITERATION and tree.has(h))
-    return next(own, None)
+    return next((h for h in held if h.purpose == f.OF_ITERATION and tree.has(h)), None)
 
 
 def files_now(sprint: Sprint, *, tree: WorkTree) -> HeldSnapshot | None:

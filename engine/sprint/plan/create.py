@@ -189,8 +189,7 @@ def _with_ralph_fields(plan: Data) -> Data:
     fields = ralph_fields(goal, hooks=plan.get(HOOKS))
     settings = {**fields["ralph"], **mapping_of(plan, "ralph")}
     # A plan that already has all of these fields keeps its order.
-    first = {} if fields.keys() <= plan.keys() else fields
-    return {**first, **plan, "ralph": settings}
+    return {**({} if fields.keys() <= plan.keys() else fields), **plan, "ralph": settings}
 
 
 def prepare_nodes(nodes: Any, field: str, *, level: int) -> list[Data]:

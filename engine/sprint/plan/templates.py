@@ -271,8 +271,7 @@ def _check_dependencies(
             problems.add("unknown-item", item, path, message, hint=hint)
         elif isinstance(name, str) and places[name] > item.data["index"]:
             message = f"{name!r} comes after {own!r}; items are run in the order written"
-            hint = f"move {name!r} up"
-            problems.add("later-dependency", item, path, message, hint=hint)
+            problems.add("later-dependency", item, path, message, hint=f"move {name!r} up")
 
 
 def check_text_id(identity: str, where: Definition, path: Path, problems: Problems) -> bool:

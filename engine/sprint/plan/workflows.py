@@ -265,8 +265,7 @@ class Outline:
         data = phase.data
         if is_given(data, "prompt") and is_given(data, "workflow"):
             message = f"phase {data['id']!r} has both a `prompt` and a `workflow`"
-            hint = "remove one of them"
-            self._problems.add("two-actions", phase, (), message, hint=hint)
+            self._problems.add("two-actions", phase, (), message, hint="remove one of them")
         elif not any(is_given(data, key) for key in ("prompt", "workflow", "for-each")):
             message = f"phase {data['id']!r} has no action"
             hint = "add a `prompt`, a `for-each` or a `workflow`"

@@ -84,8 +84,7 @@ def goal_standing(plan: Plan) -> str:
         in_ = "" if claim is None else f"claimed in iteration {claim.iteration}, "
         return f"{in_}not verified" if in_ else "not reached"
     if not isinstance(done, f.GoalCompleted):
-        is_given_up = getattr(done, "abandons_goal", False)
-        return "given up" if is_given_up else "not reached"
+        return "given up" if getattr(done, "abandons_goal", False) else "not reached"
     if isinstance(decided, f.ClaimAccepted):
         return f"reached, verified: {decided.reason}"
     if done.source == PERSON:

@@ -68,8 +68,7 @@ class Spent(msgspec.Struct, array_like=True):
         """Add the known tokens, turns and cost of a usage report."""
         for name in _COUNTED:
             if (value := getattr(used, name, None)) is not None and value >= 0:
-                total = (getattr(self, name) or 0) + value
-                setattr(self, name, min(total, COUNT_MAX))
+                setattr(self, name, min((getattr(self, name) or 0) + value, COUNT_MAX))
         # A negative cost is invalid.
         if (cost := getattr(used, "cost_usd", None)) is not None and cost >= 0:
             # Imported here: most commands read no usage.

@@ -339,6 +339,5 @@ class _Patience:
         if not self._is_said and waited >= self._wait.quiet_seconds:
             self._is_said = True
             self._wait.say(f"waiting for {self._address.shown}: {left:.0f} s at most")
-        jitter = 0.5 + self._entropy(1)[0] / 512
-        time.sleep(min(self._pause * jitter, left))
+        time.sleep(min(self._pause * (0.5 + self._entropy(1)[0] / 512), left))
         self._pause = min(2 * self._pause, PAUSE_SECONDS_MAX)
