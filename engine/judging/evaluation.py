@@ -16,7 +16,6 @@ from ..log.event import Event
 from . import changes, events
 from .best import after
 from .changes import Alert, Deltas, alerts
-from .events import OwnMetric
 from .metrics import Figures, figures, weighed
 from .score import Score
 from .tracker import BASELINE_NUMBER, Best, TrackedIteration, Tracker
@@ -62,7 +61,7 @@ class Signature(NamedTuple):
 
 
 def signature(
-    now: Figures, tree: str | None = None, own: Sequence[OwnMetric] = ()
+    now: Figures, tree: str | None = None, own: Sequence[events.OwnMetric] = ()
 ) -> Signature | None:
     """Return the signature of a measured iteration; None if none of its values is known."""
     parts = (now.test_count, now.pass_rate, now.coverage, now.error_count)

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from msgspec import structs
-from msgspec.structs import asdict
 
 from ..errors import RefusedError
 from .events import Metrics, OwnMetric
@@ -217,7 +216,7 @@ def figures(metrics: Metrics) -> Figures:
     failed = m.tests_failed
     if failed is None and count is not None and m.tests_passed is not None:
         failed = count - m.tests_passed - (m.tests_skipped or 0)
-    same = {name: x for name, x in asdict(m).items() if name in Figures._fields}
+    same = {name: x for name, x in structs.asdict(m).items() if name in Figures._fields}
     computed: dict[str, Any] = {
         "test_count": count,
         "tests_failed": failed,
@@ -232,7 +231,7 @@ def figures(metrics: Metrics) -> Figures:
 
 def named(metrics: Metrics) -> dict[str, Any]:
     """Return metrics by name, custom metrics last; None if unknown."""
-    return with_own(asdict(metrics))
+    return with_own(structs.asdict(metrics))
 
 
 def check_metrics(

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from ..log.event import made_from
 from . import changes as d
 from . import loop_rules as words
-from .changes import CRITICAL, HIGH
 from .evaluation import MESSAGE as LOOP_MESSAGE
 from .evaluation import Judgement, Scored
 from .events import RecommendationGiven, RulesSet
@@ -65,8 +64,8 @@ def is_setback(judged: Judgement, best: Scored | None, rules: RulesSet) -> bool:
     behind = behind_best(judged, best)
     severities = {alert.severity for alert in judged.alerts}
     return (
-        CRITICAL in severities
-        or (HIGH in severities and behind > 0)
+        d.CRITICAL in severities
+        or (d.HIGH in severities and behind > 0)
         or behind > exact(rules.thresholds.below_best)
     )
 

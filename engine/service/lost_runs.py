@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ..adapters.processes import process
 from ..adapters.processes.loop_lock import is_held, lock_of
-from ..adapters.processes.process import host
 from ..sprint.agent.actions import GATE
 from ..sprint.agent.next import next_action
 from ..sprint.events import GateStarted, RunStarted
@@ -37,7 +36,7 @@ def record_lost(service: Service, sprint: Sprint, *, holds_lock: bool = False) -
         return False
     found = seen_from_here(service.location.folder, sprint.id, started)
     # On a shared log, the caller also holds the lease that the other machine lost.
-    is_ours = holds_lock and (started.host == host() or service.location.is_served)
+    is_ours = holds_lock and (started.host == process.host() or service.location.is_served)
     if found != GONE and not is_ours:
         return False
     seen = time_of(service, sprint, sprint.version)
@@ -68,7 +67,7 @@ def seen_from_here(folder: Path, sprint_id: str, started: RunStarted) -> str:
     The run is gone if its process has died and no process that it started holds its lock.
     Inside an agent's sandbox, the process may be invisible, but the lock is visible.
     """
-    if started.host != host():
+    if started.host != process.host():
         return ELSEWHERE
     known = process.Process(started.pid, started.process_started, started.boot_id)
     # A process can outlive the run that it started.

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from .. import errors, hashes
 from ..judging import events as judged
-from ..judging.events import REFUSE, RulesSet
 from ..log.event import Event, Kind
 from ..sprint import events as f
 from ..sprint.state import queue, transitions, words
@@ -85,7 +84,7 @@ def finish_restores(action: Handling[Sprint]) -> None:
 def edit_policy(sprint: Sprint) -> str:
     """Return the policy for edits to the sprint's file (`--progress-edits`)."""
     rules = sprint.knowledge.tracker.rules
-    return (rules[-1][1] if rules else RulesSet()).progress_edits
+    return (rules[-1][1] if rules else judged.RulesSet()).progress_edits
 
 
 def refuse_edits(action: Handling[Sprint]) -> None:
@@ -93,7 +92,7 @@ def refuse_edits(action: Handling[Sprint]) -> None:
 
     Observed facts have already happened and are recorded anyway.
     """
-    if edit_policy(action.state) != REFUSE or action.envelope.get("observed"):
+    if edit_policy(action.state) != judged.REFUSE or action.envelope.get("observed"):
         return
     found = action.service.state_files.of_sprint().check(action.state)
     if found.state == "edited":

@@ -28,7 +28,6 @@ from .iterations import (
     run_record,
     snapshots,
 )
-from .iterations.measurement import observed_measurement
 from .phases import gate_checks, leaves, lifecycle, waits
 from .plan import adoption, create, goal_steps, injection, recompile
 from .queue import decisions as queue_decisions
@@ -116,7 +115,7 @@ class ObserveEvent(Command, frozen=True):
         if isinstance(self.event, ExtensionEvent):
             check_event(self.event)
         if isinstance(self.event, i.IterationMeasured):
-            return [observed_measurement(sprint, self.event)]
+            return [measurement.observed_measurement(sprint, self.event)]
         return [self.event]
 
 

@@ -18,7 +18,6 @@ from ..log.codec import DAMAGE, Codec
 from ..log.event import Event, Versioned
 from ..log.port import Page
 from . import events as f
-from .events import SprintImported
 from .state import knowledge as known
 from .state.effective_history import VersionRange
 from .state.queue import says_queue
@@ -179,7 +178,7 @@ def fold_ahead(sprint: Sprint, events: Iterable[Event], at: str) -> None:
 
 def _evolve(plan: Plan, evolve: Evolve, event: Event, version: int, at: str) -> None:
     """Apply an event that may change more than a single leaf."""
-    if type(event) is SprintImported:
+    if type(event) is f.SprintImported:
         # The event may contain a patch against the plan after the fold.
         plan.finish_fold()
         begin_anew(plan, event, version)

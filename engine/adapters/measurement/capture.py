@@ -23,7 +23,6 @@ from ..processes.programs import ScriptLostError, run_script
 from ..reports.parsers import decode
 from ..reports.report import Report, SeenReport, SeenReports
 from . import figures
-from .figures import measure_sources
 from .formats import TABLE
 
 _PLACES = tuple(dict.fromkeys(at for one in TABLE.values() for at in one.places.split()))
@@ -130,7 +129,7 @@ class Capture(msgspec.Struct, eq=False):
         parts = [self._build(), self._read(before, notes[-1] if notes else None)]
         if asked.sources:
             parts.append(
-                measure_sources(
+                figures.measure_sources(
                     [Path(path) for path in asked.sources],
                     folder=folder,
                     environment=self.environment,

@@ -11,7 +11,6 @@ import msgspec
 
 from ..agents.output import read_answer
 from ..reports import coverage, linters, parsers, suites, xml_suites
-from ..reports.parsers import check_size, root_of
 from ..reports.report import COUNT_MAX, Found, Report
 
 T = TypeVar("T")
@@ -146,7 +145,7 @@ def format_of(report: Report) -> str:
     if content.startswith((b"{", b"[")):
         words = _words_of_json(report, content)
     elif content.startswith(b"<") or report.content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        tag, attributes = root_of(report)
+        tag, attributes = parsers.root_of(report)
         words = {f"<{tag}", *attributes}
     else:
         ends = content.partition(b"\n")[0].strip() + b"\n" + content.rpartition(b"\n")[2]
@@ -159,7 +158,7 @@ def format_of(report: Report) -> str:
 
 
 def _words_of_json(report: Report, content: bytes) -> set[str]:
-    check_size(report, content)
+    parsers.check_size(report, content)
     if content.startswith(b"["):
         listed = _decoded(report, content, list[_Keys])
         return {"[", *listed[0]} if listed else {"[]"}

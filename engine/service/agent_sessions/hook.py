@@ -28,7 +28,6 @@ from ..place import location as locations
 from ..place.location import BEAT, NOTES, Location, spool_folders
 from ..place.trust import check_trusted
 from . import at_work, drafts, spool
-from .spool import keep_odd
 
 PLACE = (".claude", "ralph-loop.local.md")
 """The folder and name of the plugin's file in the work tree."""
@@ -100,7 +99,7 @@ def take_hook(
         heard = hear_hook(agent, content, HookPlace(str(location.root), home))
     except OddHookError as error:
         known = str(error).startswith("unknown event")
-        keep_odd(location.folder, agent, str(error), b"" if known else content)
+        spool.keep_odd(location.folder, agent, str(error), b"" if known else content)
         return None
     if heard.event is None:
         return Hooked(location, heard, None)

@@ -3,26 +3,25 @@
 from ...journal import state
 from ...journal.document import JournalDocument, fold_document
 from ...journal.fold import fold
-from ...journal.state import JOURNAL, JOURNAL_FORMAT, Journal
 from .catalogue import CODEC, StreamKind
 
-JOURNALS: StreamKind[Journal] = StreamKind(
+JOURNALS: StreamKind[state.Journal] = StreamKind(
     name=lambda _: "the journal",
-    stream=lambda _: JOURNAL,
-    begin=lambda _: Journal(),
+    stream=lambda _: state.JOURNAL,
+    begin=lambda _: state.Journal(),
     fold=fold,
     fold_rows=lambda journal, rows, live: fold(journal, CODEC.events_of_rows(rows), live),
     rollbacks=lambda _: [],
     with_plan=lambda journal, _: journal,
     pack=state.pack,
     unpack=state.unpack,
-    format=JOURNAL_FORMAT,
+    format=state.JOURNAL_FORMAT,
 )
 
 
 DOCUMENTS: StreamKind[JournalDocument] = StreamKind(
     name=lambda _: "the journal",
-    stream=lambda _: JOURNAL,
+    stream=lambda _: state.JOURNAL,
     begin=lambda _: JournalDocument(),
     fold=fold_document,
     fold_rows=lambda journal, rows, live: fold_document(

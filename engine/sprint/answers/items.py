@@ -117,10 +117,8 @@ class _Answer:
         requests = self._items(REQUESTS, REQUESTS_MAX, self._request)
         proposed = self._items(PROPOSED, REQUESTS_MAX, self._proposed)
         learnings = self._items(LEARNINGS, LEARNINGS_MAX, self._learning)
-        completed, pending = (
-            self._of_both(STEPS_DONE, _id),
-            self._of_both(STEPS_OPEN, _wanted),
-        )
+        completed = self._of_both(STEPS_DONE, _id)
+        pending = self._of_both(STEPS_OPEN, _wanted)
         acknowledged = self._items(ACKNOWLEDGED, REQUESTS_MAX, _id)
         problems = self._problems[:PROBLEMS_MAX]
         if more := len(self._problems) - len(problems):
@@ -198,9 +196,7 @@ class _Answer:
                 raise _BadError(f"{field}: is empty")
             return SaidLearning(_shortened(value.strip(), TEXT_CHARS_MAX))
         given = _mapping(value, field)
-        content = _shortened(
-            _text(given.get("content"), f"{field}.content"), TEXT_CHARS_MAX
-        )
+        content = _text(given.get("content"), f"{field}.content")
         kind = self._optional(given, "type", field, _learning_type)
         where = _one_line(self._optional(given, "context", field, _plain) or "")
         where = _shortened(where, TITLE_CHARS_MAX)
@@ -235,11 +231,10 @@ def _wanted(value: Any, field: str) -> OpenStep:
         return OpenStep(_prompt(value, field))
     given = _mapping(value, field, "neither a text nor an object")
     identity, prompt = given.get("id"), given.get("prompt")
-    if identity is None:
-        return OpenStep(_prompt(prompt, f"{field}.prompt"))
-    identity = _id(identity, f"{field}.id")
-    if prompt is None:
-        return OpenStep(None, identity)
+    if identity is not None:
+        identity = _id(identity, f"{field}.id")
+        if prompt is None:
+            return OpenStep(None, identity)
     return OpenStep(_prompt(prompt, f"{field}.prompt"), identity)
 
 

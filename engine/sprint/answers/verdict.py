@@ -21,7 +21,6 @@ from ..state.words import COMPLETED, FAILED, NEEDS_HUMAN, UNKNOWN, USER_STOPPED
 from . import limits
 from .items import KEYS, OpenStep, SaidItems, read_said
 from .limit_table import LOGIC, PERSON, TIMEOUT, VALIDATION, Sign
-from .limits import Moment, Refusal
 
 SILENT = "the agent ended without saying anything"
 STOPPED = "the user stopped the agent"
@@ -54,7 +53,7 @@ class Answer(msgspec.Struct, frozen=True):
     """Whether the user stopped the agent, according to its output."""
     unknown: int = 0
     """The number of output lines that were not understood."""
-    refusal: Refusal | None = None
+    refusal: limits.Refusal | None = None
     """A refusal reported in separate fields of the output."""
 
 
@@ -83,7 +82,7 @@ def judge(
     timed_out: bool = False,
     unknown: str | None = None,
     read: Callable[[str], Verdict] | None = None,
-    moment: Moment | None = None,
+    moment: limits.Moment | None = None,
 ) -> Verdict:
     """Return the verdict on a run; `exit_code` is negative for a signal, None if unknown.
 
@@ -107,7 +106,7 @@ def _judged(
     *,
     timed_out: bool,
     read: Callable[[str], Verdict] | None,
-    moment: Moment | None,
+    moment: limits.Moment | None,
 ) -> Verdict:
     if timed_out:
         return Verdict(FAILED, error="the time limit was reached", category=TIMEOUT)
@@ -149,9 +148,7 @@ def of_text(text: str) -> Verdict:
     """Return the verdict on a successful run's final text."""
     own = last_object(text, lambda found: "status" in found)
     if own is None:
-        if not text.strip():
-            return invalid(SILENT)
-        return Verdict(COMPLETED, summary=short(text))
+        return Verdict(COMPLETED, summary=short(text)) if text.strip() else invalid(SILENT)
     if _WORDS.get(_text(own.get("status"))) == COMPLETED:
         summary = _text(own.get("summary"))
         return Verdict(COMPLETED, summary=short(summary) if summary else None)

@@ -16,7 +16,6 @@ from ... import usage
 from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event
-from ...usage import percent
 from ..events import Budgets, BudgetsSet, BudgetWarned, Price, RunStarted
 from ..state.document_fields import max_iterations
 from ..state.knowledge import COST as COST
@@ -72,7 +71,7 @@ class BudgetState(msgspec.Struct, frozen=True):
     @property
     def percent(self) -> int:
         """Return the percentage spent, rounded down."""
-        return percent(self.spent, self.limit)
+        return usage.percent(self.spent, self.limit)
 
     @property
     def is_spent(self) -> bool:

@@ -113,9 +113,8 @@ def judge_claim(sprint: Sprint, number: int) -> ClaimResult:
     is_own = entry is not None and entry.is_reported
     if last is None or last.number != number or entry is None or is_own or not runs:
         if rules.until is not None:
-            return ClaimResult(
-                REFUSED, f"nothing was measured, so {rules.until} is not met"
-            )
+            why = f"nothing was measured, so {rules.until} is not met"
+            return ClaimResult(REFUSED, why)
         return ClaimResult(UNVERIFIED, "nothing was measured")
     digests = tuple(run.output_sha256 for run in runs if run.output_sha256 is not None)
     if last.altered and (rules.until is None or last.altered_measure):

@@ -8,12 +8,6 @@ import msgspec
 from ...command import Command, Events
 from ...errors import NotFoundError, RefusedError
 from ...judging import events as f
-from ...judging.events import (
-    BaselineReplaced,
-    InstrumentsAccepted,
-    MeasurementRetracted,
-    Metrics,
-)
 from ...judging.loop_rules import CONTINUE, PERSON, LoopChange
 from ...judging.tracker import BASELINE_NUMBER
 from ...log.event import Event
@@ -166,14 +160,13 @@ class RetractMeasurement(Command, frozen=True):
 
     number: int
     reason: str
-    retracted: MeasurementRetracted | None = None
+    retracted: f.MeasurementRetracted | None = None
     """The effects on other iterations; set by the command's handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
         check_retraction(sprint, self.number, self.reason)
-        given = self.retracted
-        return [MeasurementRetracted(self.number, self.reason) if given is None else given]
+        return [self.retracted or f.MeasurementRetracted(self.number, self.reason)]
 
 
 def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
@@ -212,7 +205,7 @@ class AcceptInstruments(Command, frozen=True):
 
     number: int
     reason: str
-    accepted: InstrumentsAccepted | None = None
+    accepted: f.InstrumentsAccepted | None = None
     """The effects on the iterations; set by the command's handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
@@ -240,7 +233,7 @@ class ReplaceBaseline(Command, frozen=True):
 
     number: int
     reason: str | None = None
-    metrics: Metrics | None = None
+    metrics: f.Metrics | None = None
     """The iteration's metrics; set by the command's handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
@@ -259,7 +252,7 @@ class ReplaceBaseline(Command, frozen=True):
         is_in_force = tracker.baseline_number == number
         if is_in_force and tracker.baseline_at(sprint.version) == self.metrics:
             return []
-        return [BaselineReplaced(number, self.metrics, self.reason)]
+        return [f.BaselineReplaced(number, self.metrics, self.reason)]
 
 
 def _unmeasured(problem: str, number: int) -> NotFoundError:

@@ -152,11 +152,6 @@ class EndIteration(Command, frozen=True):
             return [ended, *made_with]
         phase = last.phase if isinstance(last, IterationStarted) else None
         ran = replace(self.ran, iteration=given, phase=phase or "")
-        if self.said is None:
-            return [ran, ended, *made_with]
-        # Imported here: few agents report items.
-        from ..queue.returns import with_item_events
-
         events = [ran, ended, *made_with]
         return with_item_events(sprint, events, self.said, at, steps=False)
 

@@ -19,15 +19,12 @@ def iteration_end(knowledge: Knowledge, number: int, *, version: int) -> int:
     precedes the first iteration. Raise `NotFoundError` if the iteration was never started.
     """
     started = [(n, at) for n, at in knowledge.iterations if at <= version]
-    if number == 0:
-        begin = 0
-    else:
-        begin = next((at for n, at in started if n == number), 0)
-        if not begin:
-            known = ", ".join(str(n) for n, _ in started[-5:]) or "none"
-            raise NotFoundError(
-                f"iteration {number} was never started; started: {known}", iteration=number
-            )
+    begin = number and next((at for n, at in started if n == number), 0)
+    if number and not begin:
+        known = ", ".join(str(n) for n, _ in started[-5:]) or "none"
+        raise NotFoundError(
+            f"iteration {number} was never started; started: {known}", iteration=number
+        )
     ends = [at for _, at in started if at > begin]
     ends += [at for at, _ in knowledge.rollbacks if begin < at <= version]
     return min(ends) - 1 if ends else version

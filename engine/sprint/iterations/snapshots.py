@@ -191,11 +191,8 @@ class EndRestore(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        if all(
-            restore.version != self.ended.started for restore in sprint.knowledge.restoring
-        ):
-            return []
-        return [self.ended, *self.applied]
+        known = (restore.version for restore in sprint.knowledge.restoring)
+        return [self.ended, *self.applied] if self.ended.started in known else []
 
 
 class GiveRestoreUp(Command, frozen=True):
@@ -222,9 +219,8 @@ def files_with(
     sprint: Sprint, events: Sequence[Event], *, tree: WorkTree
 ) -> Restore | None:
     """Return the restore that belongs to the rollback undone by these events, or None."""
-    taken_back = {event.undoes for event in events if isinstance(event, f.RolledBack)} - {
-        None
-    }
+    undone = {event.undoes for event in events if isinstance(event, f.RolledBack)}
+    taken_back = undone - {None}
     own = [r for r in sprint.knowledge.restored if tree.has(r.event)]
     return next((r for r in own if r.event.rollback in taken_back), None)
 
@@ -303,9 +299,8 @@ class PruneSnapshots(Command, frozen=True):
             )
         knowledge = sprint.knowledge
         held = knowledge.snapshots
-        stay = {one.snapshot for one in held[-self.keep :]} | protected(
-            knowledge, self.target
-        )
+        stay = protected(knowledge, self.target)
+        stay |= {one.snapshot for one in held[-self.keep :]}
         until = sprint.version if self.until is None else self.until
         stay |= {one.snapshot for one in held if one.version > until}
         gone = [one.snapshot for one in held if one.snapshot not in stay]
@@ -316,10 +311,9 @@ def protected(knowledge: Knowledge, target: int | None = None) -> set[str]:
     """Return the snapshots that are never pruned."""
     held = [one for one in knowledge.snapshots if one.purpose == f.OF_ITERATION]
     stay = {one.snapshot for one in held[:1]}
-    stay |= {one.snapshot for one in held if one.iteration == 0}
     tracker = knowledge.tracker
-    chosen = {one.number for one in (tracker.best, tracker.selected) if one is not None}
-    chosen |= set() if target is None else {target}
+    best = (one.number for one in (tracker.best, tracker.selected) if one is not None)
+    chosen = {0, target, *best}
     stay |= {one.snapshot for one in held if one.iteration in chosen}
     for _, to in knowledge.rollbacks:
         stay |= {one.snapshot for one in [h for h in held if h.version <= to][-1:]}
@@ -365,9 +359,8 @@ def _record_rewritten(
         if held.snapshot == old:
             held.snapshot = new
     for restore in (*knowledge.restoring, *knowledge.restored):
-        named = {"snapshot": restore.event.snapshot, "before": restore.event.before}
-        named |= {"since": restore.event.since, "merged": restore.event.merged}
-        changed = {name: new for name, snapshot in named.items() if snapshot == old}
+        names = ("snapshot", "before", "since", "merged")
+        changed = {name: new for name in names if getattr(restore.event, name) == old}
         restore.event = structs.replace(restore.event, **changed)
 
 

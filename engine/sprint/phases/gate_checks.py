@@ -17,7 +17,6 @@ from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_running
 from ..state.tree import Node, gate_is_open, gate_status, put
 from . import gate as gates
-from .gate import gate_of
 
 SECONDS_MAX = 10**7
 """The maximum timeout of a gate's script, in seconds."""
@@ -48,7 +47,7 @@ class StartGate(Command, frozen=True):
             return []
         check_running(sprint, f"check the gate of phase {node.address}")
         events = _check_free(sprint, node, self.lost)
-        gate = gate_of(node)
+        gate = gates.gate_of(node)
         if gate.script is None:
             raise RefusedError(
                 f"the gate of phase {node.address} has no script",
@@ -217,7 +216,7 @@ def _checked(
         # A leaf that is still in progress reaches its breakpoint when it completes.
         is_end = node.children or node.is_empty or node.status == words.COMPLETED
         return [event, *(breakpoint_after(node, words.COMPLETED) if is_end else ())]
-    if attempt < gate_of(node).attempts_max or not gates.is_due(node):
+    if attempt < gates.gate_of(node).attempts_max or not gates.is_due(node):
         return [event]
     times = "once" if attempt == 1 else f"{attempt} times"
     how = "ran into its time limit" if result.timed_out else f"exit code {result.exit_code}"

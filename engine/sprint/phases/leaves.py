@@ -26,10 +26,7 @@ class StartPhase(Command, frozen=True):
         check_word("model", self.model, words.MODELS)
         leaf = transitions.find_leaf(sprint, self.phase)
         event = f.PhaseStarted(leaf.address, self.model)
-        if _is_again(sprint, leaf, event, "start"):
-            return []
-        _check(sprint, leaf, "start")
-        return [event]
+        return _once(sprint, leaf, "start", event)
 
 
 class CompletePhase(Command, frozen=True):
@@ -136,16 +133,14 @@ class FailPhase(Command, frozen=True):
         check_word("category", self.category, words.FAILURE_CATEGORIES)
         leaf = transitions.find_leaf(sprint, self.phase)
         event = f.PhaseFailed(leaf.address, self.error, self.category)
-        if _is_again(sprint, leaf, event, "fail"):
-            return []
-        _check(sprint, leaf, "fail")
         tried = retries_used(sprint.plan, leaf)
         due = next_retry_at(
             sprint.plan.document, tried=tried, category=self.category, at=at
         )
+        then: Event = f.SprintBlocked(f"phase {leaf.address} failed: {self.error}")
         if due is not None:
-            return [event, f.RetryScheduled(leaf.address, due)]
-        return [event, f.SprintBlocked(f"phase {leaf.address} failed: {self.error}")]
+            then = f.RetryScheduled(leaf.address, due)
+        return _once(sprint, leaf, "fail", event, then)
 
 
 class BlockPhase(Command, frozen=True):
@@ -158,10 +153,8 @@ class BlockPhase(Command, frozen=True):
         """Return the events that this command records."""
         leaf = transitions.find_leaf(sprint, self.phase)
         event = f.PhaseBlocked(leaf.address, self.reason)
-        if _is_again(sprint, leaf, event, "block"):
-            return []
-        _check(sprint, leaf, "block")
-        return [event, f.SprintBlocked(f"phase {leaf.address} is blocked: {self.reason}")]
+        why = f"phase {leaf.address} is blocked: {self.reason}"
+        return _once(sprint, leaf, "block", event, f.SprintBlocked(why))
 
 
 class RetryPhase(Command, frozen=True):
@@ -229,9 +222,13 @@ def check_word(name: str, word: str | None, allowed: tuple[str, ...]) -> None:
         )
 
 
-def _check(sprint: Sprint, leaf: Node, verb: str) -> None:
+def _once(sprint: Sprint, leaf: Node, verb: str, event: Event, *more: Event) -> list[Event]:
+    """Return the events if the command is allowed; nothing if it is repeated."""
+    if _is_again(sprint, leaf, event, verb):
+        return []
     transitions.check_running(sprint, f"{verb} phase {leaf.address}")
     transitions.check_phase(leaf, verb)
+    return [event, *more]
 
 
 def _is_again(sprint: Sprint, leaf: Node, event: Event, verb: str) -> bool:

@@ -4,13 +4,11 @@ from ...command import Command, Events
 from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...log.event import Event
 from .. import events as f
-from ..events import NoteAdded
 from ..state import notes, transitions, words
 from ..state.completion import has_ended, listed, undecided_at_end, urgent
 from ..state.document_fields import mapping_of
 from ..state.sprint import Plan, Sprint, open_iteration
 from ..state.times import parse
-from ..state.transitions import check_exists
 from ..state.tree import Data, Node, gate_status
 from .retry import is_waiting
 
@@ -284,7 +282,7 @@ class AddNote(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        check_exists(sprint)
+        transitions.check_exists(sprint)
         if not self.text.strip():
             raise RefusedError("a note requires text", field="text")
         if self.phase is not None and sprint.plan.tree.find(self.phase) is None:
@@ -297,10 +295,10 @@ class AddNote(Command, frozen=True):
         if self.now and not self.to_agent:
             raise InvalidInputError("requires a note to the agent", field="now")
         identity = f"note-{sprint.version + 1}" if self.to_agent else None
-        return [NoteAdded(self.text, self.phase, identity, now=self.now)]
+        return [f.NoteAdded(self.text, self.phase, identity, now=self.now)]
 
 
-def _as_added(event: NoteAdded) -> AddNote:
+def _as_added(event: f.NoteAdded) -> AddNote:
     return AddNote(event.text, event.phase, event.to_agent is not None, event.now)
 
 
@@ -314,5 +312,5 @@ CAUSED: Events = {
     f.SprintCompleted: CompleteSprint,
     f.SprintReopened: ReopenSprint,
     f.ActivitySeen: RecordHeartbeat,
-    NoteAdded: _as_added,
+    f.NoteAdded: _as_added,
 }

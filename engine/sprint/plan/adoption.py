@@ -21,7 +21,6 @@ from ..state.patch import apply, diff, escape, same
 from ..state.sprint import Sprint, pack, unpack
 from ..state.transitions import PHASE_FROM, PHASE_TO, SPRINT_FROM, SPRINT_TO, shortest_way
 from ..state.tree import CHILDREN, Data, Node, Tree
-from ..state.words import PENDING
 from . import create, shape
 from .injection import injection_of
 
@@ -180,7 +179,7 @@ def _add(found: EditChanges, before: Tree, after: Tree, node: Node) -> None:
         EditChange(node.address, node.address, "", value, node.data, level, position)
     )
     for leaf in [node, *node.walk()]:
-        if not leaf.children and leaf.status != PENDING:
+        if not leaf.children and leaf.status != words.PENDING:
             path = f"{leaf.address}/status"
             change = EditChange(path, leaf.address, "status", leaf.status, leaf.data)
             found.statuses.append(change)

@@ -10,7 +10,6 @@ to the next sprint are taken over by that sprint.
 from ...log.event import Event, Kind, made_from
 from .. import events as f
 from ..answers.items import REQUESTS_MAX, SaidItems, SaidRequest, proposal
-from ..events import AgentRan, NoteAdded
 from ..fold import fold_ahead
 from ..state.completion import finished_phases, has_ended
 from ..state.notes import acknowledge
@@ -83,7 +82,7 @@ def with_item_events(
     steps: bool = True,
 ) -> list[Event]:
     """Return an agent run's events, with the events for its items added after the run."""
-    if said is None or not decided or not isinstance(decided[0], AgentRan):
+    if said is None or not decided or not isinstance(decided[0], f.AgentRan):
         return decided
     taken = events_from_items(sprint, said, at, steps=steps, phase=decided[0].phase or None)
     return [decided[0], *taken, *decided[1:]]
@@ -110,7 +109,7 @@ def events_from_items(
         + (f" (where: {one.context})" if one.context else "")
         for one in said.learnings
     ]
-    events: list[Event] = [NoteAdded(text, phase) for text in texts]
+    events: list[Event] = [f.NoteAdded(text, phase) for text in texts]
     events += acknowledge(sprint.knowledge.notes, said.acknowledged)
     requests = said.requests
     if steps and (said.completed or said.pending):
@@ -159,7 +158,8 @@ def _no_steps(said: SaidItems, phase: str | None) -> list[Event]:
     if not (named := [*said.completed, *filter(None, bare)]):
         return []
     shown = ", ".join(map(repr, named[:5])) + (" …" if len(named) > 5 else "")
-    return [NoteAdded(f"the agent names steps, and the sprint has no goal: {shown}", phase)]
+    text = f"the agent names steps, and the sprint has no goal: {shown}"
+    return [f.NoteAdded(text, phase)]
 
 
 def _new(

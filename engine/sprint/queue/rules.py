@@ -70,12 +70,12 @@ def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[R
         if rule is None:
             rulings.append(Ruling(identity, None, None, []))
             continue
+        events, problem = list[Event](), None
         try:
             events = _command(identity, rule).decide(state, at)
         except RefusedError as error:
-            rulings.append(Ruling(identity, rule.name, rule.decision, [], error.message))
-            continue
-        rulings.append(Ruling(identity, rule.name, rule.decision, events))
+            problem = error.message
+        rulings.append(Ruling(identity, rule.name, rule.decision, events, problem))
         # The next decision depends on the work that this one injected.
         fold_ahead(state, events, at)
     return rulings
