@@ -8,9 +8,8 @@ from msgspec.structs import replace
 
 from ..log.event import Takers
 from . import events as f
-from .fold import fold_by
+from . import fold, state
 from .parts import ClosedObject, Entry, Learning, Pattern
-from .state import JOURNAL
 
 Part = TypeVar("Part", Entry, Learning, Pattern)
 LISTS: dict[type[ClosedObject], str] = {
@@ -24,7 +23,7 @@ LISTS: dict[type[ClosedObject], str] = {
 class JournalDocument(msgspec.Struct, eq=False):
     """The full content of a journal at a version of its stream."""
 
-    id: ClassVar[str] = JOURNAL
+    id: ClassVar[str] = state.JOURNAL
     version: int = 0
     created_at: str = ""
     project_name: str = ""
@@ -124,5 +123,5 @@ EVOLVE: Takers = {
     f.PatternDiscovered: _discovered,
 }
 """The handlers that apply events to the document."""
-fold_document = partial(fold_by, EVOLVE)
+fold_document = partial(fold.fold_by, EVOLVE)
 """The fold of the full content."""

@@ -11,9 +11,8 @@ from ..command import Command, Events, JournalCommand, command_from_event
 from ..errors import NotFoundError, RefusedError
 from ..log.event import Event, event_of
 from . import events as f
-from . import parts
+from . import foreign, parts
 from .fold import fold
-from .foreign import shape_of
 from .state import NUMBER_MAX, Journal, entry_id, pack, unpack
 
 Part = TypeVar("Part", bound=parts.ClosedObject)
@@ -208,7 +207,7 @@ def to_event(tag: str, data: object) -> Event:
 
 def part_of(kind: type[Part], data: object, *, field: str) -> Part:
     """Return an entry, observation, learning or pattern made from a user's data."""
-    part = shape_of(kind, data, field=field)
+    part = foreign.shape_of(kind, data, field=field)
     inner: list[parts.ClosedObject] = [part]
     if isinstance(part, parts.Entry):
         inner += [*part.observations, *filter(None, [part.context])]

@@ -12,8 +12,7 @@ from ..log.event import Kind
 from ..log.port import Log
 from ..sprint.events import EditAdopted, GateStarted, GoalCompleted, SprintCompleted
 from ..sprint.iterations import decisions, goal, rollback
-from ..sprint.state.completion import AGENT, LOOP, PERSON
-from ..sprint.state.effective_history import effective_ranges, turned_by
+from ..sprint.state import completion, effective_history
 from ..sprint.state.sprint import Sprint
 from . import agents, lost_runs, port, state_file_owner
 from .streams import catalogue, evaluation, history
@@ -37,15 +36,19 @@ def completed(
     if isinstance(command, goal.CompleteGoal):
         # An agent or a loop cannot claim a goal in the name of a person.
         is_loops = envelope.get("actor", UNNAMED[0]) == UNNAMED[0]
-        given = LOOP if is_loops and command.source == PERSON else command.source
-        given = AGENT if agents.is_agents(service, envelope) else given
+        given = (
+            completion.LOOP
+            if is_loops and command.source == completion.PERSON
+            else command.source
+        )
+        given = completion.AGENT if agents.is_agents(service, envelope) else given
         return cast(CommandT, replace(command, source=given))
     return cast(CommandT, _COMPLETE[command.name()](service, state, command))
 
 
 def _is_there(log: Log, sprint: Sprint, to: int) -> bool:
     """Return whether a rollback to a version would leave the plan unchanged."""
-    turned = turned_by(sprint.knowledge.rollbacks, sprint.version + 1, to)
+    turned = effective_history.turned_by(sprint.knowledge.rollbacks, sprint.version + 1, to)
     if turned.back:
         return False
     stream = catalogue.sprint_stream(sprint.id)
@@ -69,7 +72,7 @@ def last_decision(
     """
     # The latest decision is searched for backwards along the effective events.
     for start, last in reversed(
-        effective_ranges(sprint.knowledge.rollbacks, sprint.version)
+        effective_history.effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     ):
         first, events = max(start, after + 1), near
         while last >= first:

@@ -7,14 +7,12 @@ loss; read-only commands only report it.
 import os
 from pathlib import Path
 
-from ..adapters.processes import process
-from ..adapters.processes.loop_lock import is_held, lock_of
+from ..adapters.processes import loop_lock, process
 from ..sprint.agent.actions import GATE
 from ..sprint.agent.next import next_action
 from ..sprint.events import GateStarted, RunStarted
 from ..sprint.iterations.run_record import LoseRun
-from ..sprint.phases.gate import find_gate
-from ..sprint.phases.gate_checks import run_of
+from ..sprint.phases import gate, gate_checks
 from ..sprint.state.sprint import Sprint
 from .port import Service, Skippable, mention
 from .streams.catalogue import sprint_stream
@@ -72,7 +70,11 @@ def seen_from_here(folder: Path, sprint_id: str, started: RunStarted) -> str:
     known = process.Process(started.pid, started.process_started, started.boot_id)
     # A process can outlive the run that it started.
     is_seen = started.pid != os.getpid() and process.is_alive(known)
-    return ALIVE if is_seen or is_held(lock_of(folder, sprint_id)) else GONE
+    return (
+        ALIVE
+        if is_seen or loop_lock.is_held(loop_lock.lock_of(folder, sprint_id))
+        else GONE
+    )
 
 
 def is_alive(started: GateStarted) -> bool:
@@ -85,7 +87,7 @@ def is_alive(started: GateStarted) -> bool:
 
 def lost_run(sprint: Sprint, phase: str | None) -> str | None:
     """Return the gate run whose process died without recording an end, or None."""
-    started = run_of(sprint.plan, find_gate(sprint, phase))
+    started = gate_checks.run_of(sprint.plan, gate.find_gate(sprint, phase))
     return started.run if started is not None and not is_alive(started) else None
 
 

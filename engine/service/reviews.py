@@ -7,8 +7,7 @@ from ..adapters.processes.programs import environment_of, run_script
 from ..errors import NotFoundError, SprintlogError
 from ..masking import cut, mask
 from ..sprint.answers.verdict import last_object, short
-from ..sprint.iterations import claims
-from ..sprint.iterations.snapshots import snapshot_of
+from ..sprint.iterations import claims, snapshots
 from ..sprint.state.completion import goal_standing, open_claim
 from ..sprint.state.sprint import Sprint
 from .port import Envelope, Outcome, Service
@@ -85,7 +84,7 @@ def _subject(workspace: Service, sprint: Sprint, measured: str) -> str:
     assert claim is not None
     diff = "(no files were saved: use --snapshot)"
     with suppress(NotFoundError):
-        held = snapshot_of(sprint, claim.iteration, tree=workspace.tree)
+        held = snapshots.snapshot_of(sprint, claim.iteration, tree=workspace.tree)
         before = [h for h in sprint.knowledge.snapshots if h.version < held.version]
         store = store_of(workspace)
         with suppress(SprintlogError):

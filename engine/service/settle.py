@@ -26,15 +26,13 @@ from ..sprint.answers.verdict import Answer, Verdict
 from ..sprint.events import AgentRan, GitState, IterationStarted, TurnFacts
 from ..sprint.iterations.loop import EndWrapped, StartWrapped
 from ..sprint.phases.lifecycle import StartSprint
+from ..sprint.state import times, words
 from ..sprint.state.sprint import open_iteration
-from ..sprint.state.times import parse
-from ..sprint.state.words import COMPLETED, NOT_STARTED
-from . import wrap
+from . import session_totals, wrap
 from .agent_sessions import at_work
 from .agent_sessions.known_sessions import event_of
 from .agent_sessions.ran import answer_of, outcome
 from .port import Decide, Envelope
-from .session_totals import turn_alone
 from .work_tree import start_files
 from .work_tree.snapshot import kept_files, with_snapshot
 from .workspace import ServiceWorkspace
@@ -239,7 +237,7 @@ class _Recorded:
         at, named, workspace = self._turn.began_at, self._means.named, self._workspace
         sprint_id = wrap.sprint_for(workspace, named, place=None, actor=ACTOR, at=at)
         plan = workspace.sprint(sprint_id).plan
-        if plan.status == NOT_STARTED and plan.is_ralph:
+        if plan.status == words.NOT_STARTED and plan.is_ralph:
             # The session starts to work on the goal.
             workspace.handle(StartSprint(), sprint_id=sprint_id, actor=ACTOR, at=at)
         return sprint_id
@@ -384,10 +382,10 @@ class _Recorded:
         end = turn.end
         if end is not None and end.text is None and not (end.failed or answer.text):
             # The agent answered, but neither its hook nor its transcript has the words.
-            ran = replace(ran, **outcome(Verdict(COMPLETED)))
+            ran = replace(ran, **outcome(Verdict(words.COMPLETED)))
         session = None if reading is None else reading.ran
-        return replace(ended, ran=turn_alone(self._workspace, ran, session))
+        return replace(ended, ran=session_totals.turn_alone(self._workspace, ran, session))
 
 
 def _milliseconds(time: str) -> int:
-    return round(parse(time).timestamp() * 1000)
+    return round(times.parse(time).timestamp() * 1000)

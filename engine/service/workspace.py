@@ -22,11 +22,10 @@ from ..sprint.events import EditObserved
 from ..sprint.state import knowledge, times, words
 from ..sprint.state.sprint import Sprint
 from . import handle as handling
-from . import middlewares, port
+from . import middlewares, port, state_file_owner
 from .place import location as locations
 from .place import trees, trust
 from .place.location import Location
-from .state_file_owner import choose
 from .streams.catalogue import SPRINTS, sprint_of, sprint_stream
 from .streams.repository import Repository
 
@@ -328,7 +327,7 @@ class ServiceWorkspace:
 
     def choose(self, sprint_id: str | None) -> str:
         """Return the sprint that a command refers to, as `state_file_owner.choose` does."""
-        return choose(self, sprint_id)
+        return state_file_owner.choose(self, sprint_id)
 
     def sprints(self) -> dict[str, int]:
         """Return the sprints in this log with their versions, sorted by name."""

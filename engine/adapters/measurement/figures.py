@@ -13,11 +13,9 @@ from typing import NamedTuple, Unpack
 
 import msgspec
 
+from ... import extras, masking, own_files
 from ...errors import InvalidInputError, NotFoundError, RefusedError
-from ...extras import not_installed
 from ...judging.events import Origin, Usage
-from ...masking import mask
-from ...own_files import own_text
 from ...usage import known_sum
 from ..processes.output import Output
 from ..processes.supervised import RunOptions, run_kept
@@ -154,7 +152,7 @@ def read_reports(
         found = (
             parsers.read(report, pointers or {}) if is_pointed else read_as(name, report)
         )
-        tool = None if found.tool is None else mask(found.tool)[:TOOL_CHARS_MAX]
+        tool = None if found.tool is None else masking.mask(found.tool)[:TOOL_CHARS_MAX]
         names = (*found.counts, *_of_coverage(found.coverage), *found.own)
         read.append(_Read(one, Origin(one.pattern or one.file, name, tool, names), found))
     return _together(read)
@@ -242,7 +240,7 @@ def _coverage(read: Sequence[_Read]) -> Coverage | None:
 
 
 _PYTHON = [sys.executable, "-I"]
-_WORKER = own_text(__name__, "lizard_worker.py")
+_WORKER = own_files.own_text(__name__, "lizard_worker.py")
 
 
 class _Answer(msgspec.Struct):
@@ -275,7 +273,7 @@ def measure_sources(paths: Sequence[Path], **options: Unpack[RunOptions]) -> Mea
     if ended is not None and ended.timed_out:
         raise RefusedError(f"{named}: lizard did not finish within {seconds:g} s")
     if ended is not None and ended.exit == MISSING:
-        raise not_installed(
+        raise extras.not_installed(
             "complexity", f"{named}: lizard, which measures source files, is not installed"
         )
     answer = _answer(output, errors, named)

@@ -16,8 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn, Self
 
-from .descriptors import hold_only
-from .signals import FORWARDED
+from . import descriptors, signals
 
 _OPOST = 1
 """The index of the output flags in the result of `termios.tcgetattr`."""
@@ -233,7 +232,7 @@ def _start(
         for descriptor in {*streams.values()}:
             if descriptor > 2:
                 os.close(descriptor)
-        for one in FORWARDED:
+        for one in signals.FORWARDED:
             if signal.getsignal(one) != signal.SIG_IGN:
                 signal.signal(one, signal.SIG_DFL)
         # Signals that arrived while they were blocked are meant for the command.
@@ -250,7 +249,7 @@ def _keep(pid: int, saying: int, living: int) -> None:
     command.
     """
     os.write(saying, _NEWS.pack(STARTED, pid))
-    hold_only(saying, living)
+    descriptors.hold_only(saying, living)
     while True:
         _, status = os.waitpid(pid, os.WUNTRACED)
         if not os.WIFSTOPPED(status):

@@ -8,9 +8,8 @@ from typing import Any, Self, TypeVar
 import msgspec
 
 from ...errors import RefusedError
-from .. import port
+from .. import chain, port
 from ..append import Stamping
-from ..chain import START
 from ..chain import Row as StoredRow
 from ..envelope import Appended, Head, NewEvent, RecordedEvent, Span, places_in
 from .descriptors import MemoryLocks
@@ -184,7 +183,7 @@ class MemoryLog:
         """Return the end of the log; position 0 and 32 zero bytes if the log is empty."""
         self._check_open()
         last = self._events[-1:]
-        return Head(last[0].position, last[0].hash) if last else START
+        return Head(last[0].position, last[0].hash) if last else chain.START
 
     def streams(self) -> dict[str, int]:
         """Return the last version of every stream, sorted by stream name."""

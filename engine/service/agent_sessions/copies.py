@@ -16,9 +16,8 @@ from ...errors import SprintlogError
 from ...masking import mask, mask_all
 from ...sessions.names import session_of
 from ..port import Service
-from .known_sessions import summary
+from . import known_sessions, spool
 from .reconcile import FOLDERS, check_readable, is_in_tree, lines_of, own_transcript
-from .spool import COPIES, COPIES_LOCK
 
 SETTING = "hooks.copy-transcripts"
 MIB = 1024 * 1024
@@ -33,19 +32,19 @@ def keep_copy(workspace: Service, stream: str) -> None:
     """
     name = session_of(stream) or ""
     agent = name.partition("-")[0]
-    root, folder = workspace.location.root, workspace.location.folder / COPIES
+    root, folder = workspace.location.root, workspace.location.folder / spool.COPIES
     # A failure must not affect the agent or the loop.
     with suppress(SprintlogError, OSError):
         if not (most := MIB * (workspace.setting(SETTING) or 0)) or agent not in FOLDERS:
             return
-        said = summary(workspace.log, stream).transcript
+        said = known_sessions.summary(workspace.log, stream).transcript
         file = own_transcript(agent, said, workspace.environment, root=root)
         if agent != "antigravity":
             # A hook's input can name the transcript of a session in another folder.
             _, cwd = session_in(agent, islice(lines_of(file), HEAD_LINES))
             if not is_in_tree(root, cwd):
                 return
-        with workspace.log.locks.hold(COPIES_LOCK):
+        with workspace.log.locks.hold(spool.COPIES_LOCK):
             folder.mkdir(mode=0o700, exist_ok=True)
             _copy(file, folder / f"{name}.jsonl", most)
 

@@ -24,8 +24,7 @@ from ...sessions.events import SessionEvent, ToolCalled
 from ...sessions.names import key_of, session_of, taken_key
 from ...sessions.summary import Dated, compare, is_named_by_likeness, lacking, likeness
 from ...sprint.state.times import normalise, parse
-from .drafts import append, draft_of
-from .known_sessions import event_of
+from . import drafts, known_sessions
 
 FOLDERS = {
     **{agent: f".{agent}" for agent in ("claude", "codex", "copilot", "gemini")},
@@ -215,7 +214,7 @@ class _Known:
         for recorded in log.read_stream(stream):
             self._version = recorded.version
             self._work = self._work or recorded.correlation_id or ""
-            event = event_of(recorded)
+            event = known_sessions.event_of(recorded)
             if recorded.salt is None:
                 self._erased = max(self._erased or recorded.at, recorded.at, key=parse)
             if isinstance(event, ToolCalled):
@@ -246,10 +245,10 @@ class _Known:
             ):
                 self._likes[like] += 1
             expect = self._version
-        draft = draft_of(
+        draft = drafts.draft_of(
             self._stream, event, key=key, counts="", at=at, correlation=self._work
         )
-        appended = append(self._log, draft, expect=expect)
+        appended = drafts.append(self._log, draft, expect=expect)
         self.calls_done += isinstance(event, ToolCalled)
         is_new = appended is not None and not appended.duplicate
         self._version += is_new

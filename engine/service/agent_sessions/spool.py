@@ -15,8 +15,7 @@ from pathlib import Path
 import msgspec
 
 from ....engine import hashes
-from ...adapters.folders import read_plain
-from ...adapters.replace import replace_file
+from ...adapters import folders, replace
 from ...errors import BusyError, RefusedError, SprintlogError
 from ...log.port import EventStore
 from ...masking import mask
@@ -50,7 +49,7 @@ def keep_odd(folder: Path, agent: str, why: str, content: bytes) -> None:
     with suppress(OSError):
         place.parent.mkdir(mode=0o700, exist_ok=True)
         if not place.exists() and count_odd(folder) < ODD_FILES_MAX:
-            replace_file(place, odd + b"\n", mode=0o600)
+            replace.replace_file(place, odd + b"\n", mode=0o600)
 
 
 def count_odd(folder: Path) -> int:
@@ -74,7 +73,7 @@ def put(places: list[Path], content: bytes, *, suffix: str = ".json") -> bool:
             _make(place)
             if len(os.listdir(place)) >= FILES_MAX:
                 return False
-            replace_file(place / name, content, mode=0o600)
+            replace.replace_file(place / name, content, mode=0o600)
         except OSError:
             continue
         return True
@@ -154,7 +153,7 @@ def take_in(
 
 
 def _content(path: Path) -> bytes:
-    content = read_plain(path, at_most=DRAFT_BYTES_MAX + 1)
+    content = folders.read_plain(path, at_most=DRAFT_BYTES_MAX + 1)
     if len(content) > DRAFT_BYTES_MAX:
         raise DamagedDraftError("it exceeds the maximum length")
     return content

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from ... import hashes
+from ... import command, hashes
 from ...adapters.snapshots.entries import TreeEntry
 from ...adapters.snapshots.listing import matcher
 from ...adapters.snapshots.store import Store
-from ...command import decided
 from ...errors import SprintlogError
 from ...judging.events import IterationMeasured, MeasurementChanged
 from ...judging.instruments import compare, is_instrument, scripts_in, words_in
@@ -84,7 +83,7 @@ def with_instruments(decide: Decide, changed: MeasurementChanged | None) -> Deci
 
     def decide_both(sprint: Sprint, at: str) -> list[Event]:
         found: list[Event] = []
-        for event in decided(decide, sprint, at):
+        for event in command.decided(decide, sprint, at):
             if isinstance(event, IterationMeasured) and changed is not None:
                 found.append(replace(changed, number=event.number))
             found.append(event)

@@ -13,8 +13,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from ... import hashes
-from ...adapters.folders import opened, opened_below, read_plain
-from ...adapters.replace import unfinished
+from ...adapters import folders, replace
 from ...errors import SprintlogError
 from ...journal.events import PLACE
 from ...sprint.events import HookTaskSpawned
@@ -92,10 +91,10 @@ def _digest(workspace: Service, path: str) -> bytes | None:
     folder, _, name = path.rpartition("/")
     with (
         suppress(OSError),
-        opened(workspace.location.root) as root,
-        opened_below(root, folder) as inner,
+        folders.opened(workspace.location.root) as root,
+        folders.opened_below(root, folder) as inner,
     ):
-        content = read_plain(name, at_most=FILE_BYTES_MAX + 1, folder=inner)
+        content = folders.read_plain(name, at_most=FILE_BYTES_MAX + 1, folder=inner)
         if len(content) <= FILE_BYTES_MAX:
             return hashes.sha256(content).digest()
     return None
@@ -104,7 +103,7 @@ def _digest(workspace: Service, path: str) -> bytes | None:
 def _written(path: str) -> Iterator[str]:
     """Yield a path that is replaced atomically, and the paths of possible leftovers."""
     place = PurePosixPath(path)
-    yield from (path, *(str(place.with_name(p.name)) for p in unfinished(place)))
+    yield from (path, *(str(place.with_name(p.name)) for p in replace.unfinished(place)))
 
 
 def transcripts(workspace: Service, sprint: Sprint) -> Iterator[str]:

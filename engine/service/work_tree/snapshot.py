@@ -26,8 +26,7 @@ from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import parse
 from ..port import Decide, Envelope, Outcome, Service
 from ..streams import catalogue, points
-from .own_paths import for_people, kept_out
-from .shared_snapshots import forget, share
+from . import own_paths, shared_snapshots
 
 FOLDER = "snapshots"
 MEBIBYTE = 1024 * 1024
@@ -139,7 +138,7 @@ def kept_files(
             if taken.commit and not is_recorded:
                 store.drop([taken.commit])
     if is_recorded and is_shared:
-        share(workspace, store, sprint)
+        shared_snapshots.share(workspace, store, sprint)
 
 
 def take_tree(
@@ -157,7 +156,7 @@ def take_tree(
         at_seconds=max(int(parse(workspace.now() if at is None else at).timestamp()), 0),
         limits=limits or limits_of(workspace),
         without=[workspace.location.folder],
-        own=kept_out(workspace) | for_people(workspace),
+        own=own_paths.kept_out(workspace) | own_paths.for_people(workspace),
         **taking,
     )
 
@@ -339,7 +338,7 @@ def prune(
             for snapshot in snapshots.named_snapshots(workspace.sprint(name))
         }
         store.hold(known)
-        forget(workspace, store, {*pruned(outcome)} - known)
+        shared_snapshots.forget(workspace, store, {*pruned(outcome)} - known)
         store.drop([commit for commit in store.snapshots() if commit not in known])
         store.tidy()
         return outcome, before - store.bytes_used()

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ...adapters.git.repositories import repository_around
-from ...adapters.git.untrusted import borrowed
+from ...adapters.git import repositories, untrusted
 from ...adapters.snapshots.capture import Limits
 from ...adapters.snapshots.entries import Listing
 from ...adapters.snapshots.listing import SPECIAL, WantedPaths, list_tree, unseen
@@ -130,10 +129,10 @@ def _tracked(workspace: Service) -> set[str] | None:
     """Return the paths that git tracks; None if git cannot answer."""
     root = workspace.location.root
     try:
-        if (repository := repository_around(root)) is None:
+        if (repository := repositories.repository_around(root)) is None:
             return set()
         above = root.resolve().relative_to(repository.top.resolve())
-        with borrowed(repository, workspace.environment) as git:
+        with untrusted.borrowed(repository, workspace.environment) as git:
             told = git.read_tree("ls-files", "-z")
     except (SprintlogError, OSError, ValueError):
         return None
@@ -156,8 +155,8 @@ def _listing(
     began = time.monotonic()
     root, ignored, problem = workspace.location.root, frozenset[str](), None
     try:
-        if (repository := repository_around(root)) is not None:
-            with borrowed(repository, workspace.environment) as git:
+        if (repository := repositories.repository_around(root)) is not None:
+            with untrusted.borrowed(repository, workspace.environment) as git:
                 ignored, problem = unseen(git, root)
         log, patterns = workspace.location.folder.stat(), limits_of(workspace).patterns
         without = frozenset({(log.st_dev, log.st_ino)})

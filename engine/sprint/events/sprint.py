@@ -5,8 +5,7 @@ from typing import Any, ClassVar, Self
 import msgspec
 from msgspec.structs import replace
 
-from ...log import event
-from ...log.envelope import DOCUMENT_BYTES_MAX
+from ...log import envelope, event
 
 SPRINT = event.Subject("sprint")
 
@@ -33,7 +32,7 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
 class AboutDocument(event.Event, frozen=True):
     """An event with a document that becomes the plan."""
 
-    payload_bytes_max = DOCUMENT_BYTES_MAX
+    payload_bytes_max = envelope.DOCUMENT_BYTES_MAX
     subject = SPRINT
     reach = event.Reach.WHOLE
     is_structural = True

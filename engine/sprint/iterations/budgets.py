@@ -17,11 +17,10 @@ from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import Budgets, BudgetsSet, BudgetWarned, Price, RunStarted
-from ..state.document_fields import max_iterations
+from ..state import document_fields, transitions
 from ..state.knowledge import COST as COST
 from ..state.knowledge import Knowledge, says_cost
 from ..state.sprint import Sprint, open_iteration
-from ..state.transitions import check_exists
 from .loop import counted
 from .run_record import WORD_CHARS_MAX, WORDS_MAX, run_ms
 
@@ -139,7 +138,7 @@ def standings(sprint: Sprint, now: str, *, of: str) -> list[BudgetState]:
     for budget, field in FIELDS.items():
         limit = getattr(limits, field)
         if budget == ITERATIONS and of == OF_SPRINT:
-            limit = max_iterations(sprint.plan.document)
+            limit = document_fields.max_iterations(sprint.plan.document)
         if limit is not None:
             spent, unknown = took[budget]
             found.append(BudgetState(of, budget, usage.plus(None, limit), spent, unknown))
@@ -177,7 +176,7 @@ class ChangeBudgets(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        check_exists(sprint)
+        transitions.check_exists(sprint)
         before = sprint.knowledge.loops.budgets
         after = budgets_of(self.budgets, before)
         return [] if after == before else [BudgetsSet(after)]

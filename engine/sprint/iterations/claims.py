@@ -13,11 +13,9 @@ from ...judging.events import MeasuringRun, Metrics
 from ...log.event import Event, Takers
 from .. import events as f
 from ..phases.lifecycle import check_finished
+from ..state import document_fields, transitions, words
 from ..state.completion import AGENT, CONDITION, PERSON, WRAPPED, listed, open_claim, urgent
-from ..state.document_fields import LOOP_IN, min_iterations
 from ..state.sprint import Plan, Sprint
-from ..state.transitions import check_exists
-from ..state.words import IN_PROGRESS
 
 if TYPE_CHECKING:
     from ...judging.metrics import Figures
@@ -62,7 +60,7 @@ def is_condition_met(sprint: Sprint) -> bool:
     if claim is not None and claim.iteration == plan.iteration:
         # A reviewer refused this iteration.
         return False
-    if plan.status != IN_PROGRESS or not goal.startswith(LOOP_IN):
+    if plan.status != words.IN_PROGRESS or not goal.startswith(document_fields.LOOP_IN):
         return False
     is_counted = _too_early(sprint, plan.iteration, None, CONDITION) is None
     return is_counted and judge_claim(sprint, plan.iteration).finding == ACCEPTED
@@ -195,7 +193,7 @@ class DecideClaim(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        check_exists(sprint)
+        transitions.check_exists(sprint)
         claim, events = awaits_decision(sprint), list[Event]()
         if claim is None and not _is_at_work(sprint.plan) and is_condition_met(sprint):
             until = sprint.knowledge.tracker.rules_at(sprint.version).loop.until
@@ -258,7 +256,7 @@ def _too_early(
 
     Urgent requests must be decided first, including any deferred to the end of the sprint.
     """
-    if number < (minimum := min_iterations(sprint.plan.document)):
+    if number < (minimum := document_fields.min_iterations(sprint.plan.document)):
         reason = f"iteration {number} of at least {minimum}"
         return f.GoalClaimed(number, summary, source, reason)
     if waiting := urgent(sprint, put_off=True):

@@ -18,8 +18,7 @@ from ...judging.tracker import BASELINE_NUMBER, without_evidence, without_output
 from ...log.event import Event, made_from
 from ..answers.items import SaidItems
 from ..events import AgentRan
-from ..state import transitions, words
-from ..state.document_fields import min_iterations
+from ..state import document_fields, transitions, words
 from ..state.effective_history import effective_ranges, is_effective
 from ..state.knowledge import newest_first
 from ..state.sprint import Knowledge, Sprint, open_iteration
@@ -205,7 +204,7 @@ def is_unchanged(sprint: Sprint) -> bool:
     if tracker.unchanged < UNCHANGED_MAX or tracker.unchanged_at != plan.iteration:
         return False
     is_open = plan.is_at_goal and plan.status != words.COMPLETED
-    return is_open and plan.iteration >= min_iterations(plan.document)
+    return is_open and plan.iteration >= document_fields.min_iterations(plan.document)
 
 
 def measured_on_path(sprint: Sprint) -> list[int]:

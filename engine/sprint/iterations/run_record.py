@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 
+from ... import masking, usage
 from ...command import Command
 from ...errors import InvalidInputError
 from ...log.event import Event, made_from
-from ...masking import cut
-from ...usage import TOKEN_FIGURES, minus
 from ..events import Budgets, Price, RunEnded, RunStarted, Took
+from ..state import times, transitions
 from ..state.knowledge import Knowledge, Spent
 from ..state.sprint import Sprint
-from ..state.times import parse
-from ..state.transitions import check_exists
 
 LOST = "lost"
 """The reason for the end of a run whose process is gone."""
@@ -35,16 +33,16 @@ class BeginRun(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        check_exists(sprint)
+        transitions.check_exists(sprint)
         words, options = words_of(self.command), words_of(self.options)
-        fallback = self.fallback and cut(self.fallback, WORD_CHARS_MAX)
+        fallback = self.fallback and masking.cut(self.fallback, WORD_CHARS_MAX)
         cuts = {"command": words, "options": options, "fallback": fallback}
         return [made_from(RunStarted, self, since=at, **cuts)]
 
 
 def words_of(command: Sequence[str]) -> tuple[str, ...]:
     """Return the command to record; long commands and arguments are truncated."""
-    return tuple(cut(word, WORD_CHARS_MAX) for word in command[:WORDS_MAX])
+    return tuple(masking.cut(word, WORD_CHARS_MAX) for word in command[:WORDS_MAX])
 
 
 class FinishRun(Command, frozen=True):
@@ -59,7 +57,7 @@ class FinishRun(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        why = self.why and cut(self.why, WHY_CHARS_MAX)
+        why = self.why and masking.cut(self.why, WHY_CHARS_MAX)
         return [made_from(RunEnded, self, why=why, spent=spent_since(sprint, at))]
 
 
@@ -91,9 +89,9 @@ def spent_since(sprint: Sprint, now: str) -> Took:
         iterations=knowledge.begun - loops.begun_before,
         runs=total.runs - before.runs,
         duration_ms=run_ms(knowledge, now),
-        **{n: _more(getattr(total, n), getattr(before, n)) for n in TOKEN_FIGURES},
+        **{n: _more(getattr(total, n), getattr(before, n)) for n in usage.TOKEN_FIGURES},
         at_least=tuple(n for n in total.at_least if _is_open(n, total, before)),
-        cost_usd=float(minus(total.cost or "0", before.cost)) if is_paid else None,
+        cost_usd=float(usage.minus(total.cost or "0", before.cost)) if is_paid else None,
         unknown=total.without_cost - before.without_cost,
     )
 
@@ -112,7 +110,7 @@ def run_ms(knowledge: Knowledge, now: str) -> int:
     if loops.ended is not None:
         return loops.ended.spent.duration_ms
     try:
-        took = parse(now) - parse(loops.started.since)
+        took = times.parse(now) - times.parse(loops.started.since)
     except InvalidInputError:
         return 0
     # The clock may have been set back.

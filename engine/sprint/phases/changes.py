@@ -4,11 +4,9 @@ from typing import Any
 
 from ...log.event import Event, made_from
 from .. import events as f
-from ..state import words
-from ..state.document_fields import NOT_LEFT
+from ..state import document_fields, times, words
 from ..state.plan_records import LimitWait
 from ..state.sprint import Change, Evolve, Evolves, Plan, evolve_nothing
-from ..state.times import elapsed
 from ..state.tree import Data, Node, drop, put, set_elapsed
 from ..state.words import BLOCKED, COMPLETED, FAILED, IN_PROGRESS, PENDING, SKIPPED
 from .retry import end_waits, renew, renew_all
@@ -34,7 +32,7 @@ def _evolve_reopened(plan: Plan, event: f.SprintReopened, at: str) -> None:
     plan.set_status(words.IN_PROGRESS)
     plan.stats["completed-at"] = None
     if "ralph-exit" in plan.document:
-        plan.document["ralph-exit"] = dict(NOT_LEFT)
+        plan.document["ralph-exit"] = dict(document_fields.NOT_LEFT)
     plan.last.claim = plan.last.decided = None
 
 
@@ -111,7 +109,7 @@ def _end(data: Data, at: str) -> None:
     data["completed-at"] = at
     if "elapsed" not in data:
         data["elapsed"] = data.get("started-at"), at
-    elif (duration := elapsed(data.get("started-at"), at)) is not None:
+    elif (duration := times.elapsed(data.get("started-at"), at)) is not None:
         data["elapsed"] = duration
 
 

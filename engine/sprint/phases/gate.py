@@ -11,10 +11,8 @@ import msgspec
 
 from ...errors import RefusedError
 from ..events import GateChecked
-from ..state import tree, words
-from ..state.document_fields import count_of, mapping_of
+from ..state import document_fields, transitions, tree, words
 from ..state.sprint import Plan, Sprint
-from ..state.transitions import find_node
 
 GATE_RETRIES = 3
 """The default number of retries after a failed gate."""
@@ -147,7 +145,9 @@ def _is_duration(value: object) -> TypeGuard[float]:
 
 def attempts_of(node: tree.Node) -> int:
     """Return the number of checks since the gate was last reset."""
-    return count_of(mapping_of(node.data, "gate-tracking"), "attempts")
+    return document_fields.count_of(
+        document_fields.mapping_of(node.data, "gate-tracking"), "attempts"
+    )
 
 
 def is_due(node: tree.Node) -> bool:
@@ -169,7 +169,7 @@ def find_gate(sprint: Sprint, phase: str | None) -> tree.Node:
     Without an address, this is the first node with an open gate from the pointer's leaf
     upwards, preferably a node whose gate is due. Raise `RefusedError` if there is no gate.
     """
-    node = find_node(sprint, phase)
+    node = transitions.find_node(sprint, phase)
     if phase is not None and tree.gate_status(node.data) is not None:
         return node
     found = []
@@ -256,7 +256,7 @@ def forget_gates(node: tree.Node) -> None:
 
 def track(node: tree.Node, attempts: int, status: str, **fields: Any) -> None:
     """Write a gate's state with its keys in the document's order (SPR-104)."""
-    old = mapping_of(node.data, "gate-tracking")
+    old = document_fields.mapping_of(node.data, "gate-tracking")
     tracking: tree.Data = {"attempts": attempts, "status": status}
     tracking.update((k, v) for k, v in old.items() if k not in tracking)
     tracking.pop("error", None)

@@ -11,8 +11,7 @@ from ..state import transitions, words
 from ..state.completion import breakpoint_after, breakpoint_after_skipping, done_work
 from ..state.sprint import Sprint
 from ..state.tree import Node, gate_is_open
-from .gate import is_due
-from .retry import next_retry_at, retries_used
+from . import gate, retry
 
 
 class StartPhase(Command, frozen=True):
@@ -133,8 +132,8 @@ class FailPhase(Command, frozen=True):
         check_word("category", self.category, words.FAILURE_CATEGORIES)
         leaf = transitions.find_leaf(sprint, self.phase)
         event = f.PhaseFailed(leaf.address, self.error, self.category)
-        tried = retries_used(sprint.plan, leaf)
-        due = next_retry_at(
+        tried = retry.retries_used(sprint.plan, leaf)
+        due = retry.next_retry_at(
             sprint.plan.document, tried=tried, category=self.category, at=at
         )
         then: Event = f.SprintBlocked(f"phase {leaf.address} failed: {self.error}")
@@ -204,7 +203,7 @@ def _for_leaves(
         raise RefusedError(
             f"phase {node.address} is {node.status}: there is nothing below it to {verb}",
             hint=f"run `sprintlog gate run --phase {node.address}`"
-            if is_due(node)
+            if gate.is_due(node)
             else None,
             phase=node.address,
             state=node.status,

@@ -12,10 +12,9 @@ from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import AgentRan, RetryScheduled, loop
-from ..state import plan_records, transitions, tree
+from ..state import plan_records, transitions, tree, words
 from ..state.sprint import Plan, Sprint
 from ..state.times import later, normalise, parse
-from ..state.words import FAILED, IN_PROGRESS, RETRYING
 from .leaves import check_word
 from .retry import RetryPolicy, policy_of
 
@@ -155,8 +154,11 @@ def _check_waits(sprint: Sprint, phase: str, iteration: int | None) -> None:
             )
         return
     node = transitions.find_node(sprint, phase)
-    is_worked_on = node.leaf >= 0 and node.status == IN_PROGRESS
-    if not is_worked_on and tree.gate_status(node.data) not in (RETRYING, FAILED):
+    is_worked_on = node.leaf >= 0 and node.status == words.IN_PROGRESS
+    if not is_worked_on and tree.gate_status(node.data) not in (
+        words.RETRYING,
+        words.FAILED,
+    ):
         raise RefusedError(
             f"phase {phase} is {node.status}: no agent is working on it",
             hint=f"use `sprintlog phase start {phase}` to start it",

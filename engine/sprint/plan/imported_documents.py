@@ -12,10 +12,8 @@ from ...errors import InvalidInputError, RefusedError
 from ...log.event import Event
 from .. import events as f
 from ..phases.gate import gate_problems
-from ..state import words
+from ..state import sprint, times, words
 from ..state.document_fields import count_of, list_of, mapping_of
-from ..state.sprint import settled
-from ..state.times import parse
 from ..state.tree import Data, Node, Tree, derived_status
 from ..state.words import BLOCKED, COMPLETED, FAILED, IN_PROGRESS, PENDING, SKIPPED
 
@@ -28,7 +26,7 @@ def contradictions(document: Data) -> list[str]:
     The document is imported unchanged (SPR-170): sprintlog derives figures, the pointer and
     parents only after it has recorded an event itself.
     """
-    view = settled(deepcopy(document))
+    view = sprint.settled(deepcopy(document))
     return [
         *_in_nodes(Tree(document)),
         *_in_hooks(document),
@@ -91,7 +89,7 @@ def _in_times(data: Data, where: str, fields: tuple[str, ...]) -> list[str]:
 
 def _is_time(text: str) -> bool:
     try:
-        parse(text)
+        times.parse(text)
     except InvalidInputError:
         return False
     return True

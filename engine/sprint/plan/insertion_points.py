@@ -5,10 +5,9 @@ from typing import NamedTuple
 from ...errors import RefusedError
 from ..events import Injection, InjectionPosition
 from ..phases.leaves import check_word
+from ..state import transitions, words
 from ..state.sprint import Plan, Sprint
-from ..state.transitions import find_node
 from ..state.tree import Node
-from ..state.words import FINISHED
 
 AFTER_CURRENT = "after-current"
 END_OF_PHASE = "end-of-phase"
@@ -69,7 +68,7 @@ def _last_open(plan: Plan) -> Spot:
     tops = [top for top in plan.tree.root.children if "steps" in top.data]
     if not tops:
         return Spot((), "")
-    last = next((top for top in reversed(tops) if top.status not in FINISHED), None)
+    last = next((top for top in reversed(tops) if top.status not in words.FINISHED), None)
     if last is None:
         last = tops[-1]
         raise RefusedError(
@@ -98,7 +97,7 @@ def _named_spot(
     if not takes_ref:
         return None
     if position.ref:
-        node = find_node(sprint, position.ref)
+        node = transitions.find_node(sprint, position.ref)
     elif leaf is not None:
         node = ancestor(leaf, TOP)
     else:

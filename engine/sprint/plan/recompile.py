@@ -8,14 +8,11 @@ from ...command import Command
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import InjectionPosition, Place, Source, SprintCompiled
-from ..state.document_fields import list_of, mapping_of
-from ..state.patch import diff, same
+from ..state import document_fields, patch, words
 from ..state.sprint import Sprint
 from ..state.tree import CHILDREN, Data, escape, takes_part
-from ..state.words import NOT_STARTED, PENDING
+from . import injection, insertion_points
 from .create import CreateSprint, check_same_id, condition_set, prepare
-from .injection import injection_of
-from .insertion_points import END_OF_PHASE, END_OF_WORKFLOW
 
 _OF_SPRINT = (
     *("mode", "goal", "ralph", "goal-prompt", "reflection-prompt"),
@@ -60,7 +57,7 @@ def changes(old: Data, new: Data) -> PlanChanges:
 
 
 def _limit(document: Data) -> Any:
-    return mapping_of(document, "stats").get("max-iterations")
+    return document_fields.mapping_of(document, "stats").get("max-iterations")
 
 
 def _compare_children(
@@ -103,13 +100,17 @@ def _compare_children(
         _compare_children(before, child, where, level + 1, found)
         place, new_ones = InjectionPosition("after", where), []
     if new_ones:
-        end = (END_OF_PHASE, address) if address else (END_OF_WORKFLOW,)
+        end = (
+            (insertion_points.END_OF_PHASE, address)
+            if address
+            else (insertion_points.END_OF_WORKFLOW,)
+        )
         position = place or InjectionPosition(*end)
         found.additions.append(Addition(level + 1, new_ones, position))
 
 
 def _children(node: Data, key: str) -> Iterator[Data]:
-    for child in list_of(node, key):
+    for child in document_fields.list_of(node, key):
         if isinstance(child, dict) and takes_part(child):
             yield child
 
@@ -119,7 +120,7 @@ def _compare_fields(
 ) -> None:
     for field in fields:
         was, now = old.get(field), new.get(field)
-        if not same(was, now):
+        if not patch.same(was, now):
             found.differs(where, _changed(field, was, now))
 
 
@@ -175,7 +176,7 @@ class TakePlan(Command, frozen=True):
         if has_begun(sprint):
             return _added(sprint, document, self.until, at)
         ended = condition_set(sprint, document, self.until)
-        if not diff(sprint.plan.derived_document(), document):
+        if not patch.diff(sprint.plan.derived_document(), document):
             return ended
         # The plan no longer determines the path of the state file.
         return [SprintCompiled(document, sprint.plan.place, self.sources), *ended]
@@ -202,7 +203,7 @@ def _added(sprint: Sprint, document: Data, until: str | None, at: str) -> list[E
         )
     events: list[Event] = []
     for addition in found.additions:
-        command = injection_of(addition.level, addition.nodes, addition.position)
+        command = injection.injection_of(addition.level, addition.nodes, addition.position)
         events += command.decide(sprint, at)
     return events
 
@@ -211,8 +212,8 @@ def has_begun(sprint: Sprint) -> bool:
     """Return whether anything was recorded that a new plan would discard."""
     document, tree = sprint.plan.document, sprint.plan.tree
     return (
-        sprint.plan.status != NOT_STARTED
-        or any(leaf.status != PENDING for leaf in tree.leaves)
+        sprint.plan.status != words.NOT_STARTED
+        or any(leaf.status != words.PENDING for leaf in tree.leaves)
         or any(node.data.get("injected") is True for node in tree.nodes.values())
         or any(document.get(key) for key in _RECORDED)
         or bool(sprint.plan.decisions)

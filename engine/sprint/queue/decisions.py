@@ -9,9 +9,8 @@ from .. import events as f
 from ..phases.leaves import check_word
 from ..plan.injection import InjectPhases
 from ..plan.insertion_points import AFTER_CURRENT, BESIDE, TOP, ancestor
-from ..state.completion import has_ended
+from ..state import completion, queue
 from ..state.document_fields import mapping_of, text_of
-from ..state.queue import REOPENED
 from ..state.sprint import Sprint
 from ..state.tree import Data
 from ..state.words import DECISIONS, DEFERRALS, DEFERRED, PENDING, REQUEST_TYPES
@@ -113,7 +112,7 @@ class DeferRequest(Command, frozen=True):
         )
         if _is_again(sprint, entry, event):
             return []
-        if until != NEXT_SPRINT and has_ended(sprint.plan):
+        if until != NEXT_SPRINT and completion.has_ended(sprint.plan):
             raise RefusedError(
                 f"cannot defer request {request} to {until}: no phase remains that could "
                 "end",
@@ -160,7 +159,7 @@ class ReopenRequest(Command, frozen=True):
         if entry["status"] != PENDING:
             return [f.RequestReopened(self.request, self.reason)]
         last = sprint.plan.decisions.get(self.request)
-        if last is not None and last.returned == REOPENED:
+        if last is not None and last.returned == queue.REOPENED:
             return []
         raise RefusedError(
             f"request {self.request} is {PENDING}: there is no decision to reopen",

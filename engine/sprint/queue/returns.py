@@ -11,14 +11,13 @@ from ...log.event import Event, Kind, made_from
 from .. import events as f
 from ..answers.items import REQUESTS_MAX, SaidItems, SaidRequest, proposal
 from ..fold import fold_ahead
+from ..state import notes, words
 from ..state.completion import finished_phases, has_ended
-from ..state.notes import acknowledge
 from ..state.queue import Data, deferrals, takes_part
 from ..state.sprint import Sprint, pack, unpack
-from ..state.words import DEFERRALS, DEFERRED
 
 Key = tuple[str, str, str]
-END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = DEFERRALS
+END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = words.DEFERRALS
 LEARNED = "the agent learned "
 """The start of a note that contains a learning."""
 _ANOTHER_STATE = (f.RolledBack, f.SprintCompiled)
@@ -63,7 +62,7 @@ def for_the_next_sprint(sprint: Sprint) -> list[Data]:
         entry
         for entry in sprint.queue
         if takes_part(entry)
-        and entry["status"] == DEFERRED
+        and entry["status"] == words.DEFERRED
         and entry.get("deferred-until") == NEXT_SPRINT
     ]
 
@@ -110,7 +109,7 @@ def events_from_items(
         for one in said.learnings
     ]
     events: list[Event] = [f.NoteAdded(text, phase) for text in texts]
-    events += acknowledge(sprint.knowledge.notes, said.acknowledged)
+    events += notes.acknowledge(sprint.knowledge.notes, said.acknowledged)
     requests = said.requests
     if steps and (said.completed or said.pending):
         if sprint.plan.is_ralph:

@@ -11,10 +11,9 @@ from ...log.event import Event, made_from
 from ..events import InjectionPosition, RequestDecided, RequestInjection
 from ..fold import fold_ahead
 from ..plan.insertion_points import AFTER_CURRENT
+from ..state import transitions, words
 from ..state.queue import Data, takes_part
 from ..state.sprint import Sprint
-from ..state.transitions import check_exists
-from ..state.words import PENDING
 from .decisions import APPROVE, BACKLOG, DEFER, END_OF_PHASE, REJECT, decision_of
 from .returns import copied
 
@@ -63,7 +62,7 @@ def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[R
     state = copied(sprint)
     rulings = []
     for entry in sprint.queue:
-        if not takes_part(entry) or entry["status"] != PENDING:
+        if not takes_part(entry) or entry["status"] != words.PENDING:
             continue
         identity = entry["id"]
         rule = next((rule for rule in rules if _fits(rule, entry)), None)
@@ -88,7 +87,7 @@ class DecideByRules(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        check_exists(sprint)
+        transitions.check_exists(sprint)
         rulings = decide_by_rules(sprint, rules=self.rules, at=at)
         return [event for ruling in rulings for event in ruling.events]
 

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from ...log.event import Event
 from .. import events as f
-from . import words
-from .queue import takes_part
+from . import queue, words
 from .sprint import Plan, Sprint
 from .tree import Data, Node, gate_is_open
 
@@ -136,7 +135,7 @@ def urgent(sprint: Sprint, *, priority: str = HIGH, put_off: bool = False) -> li
     priorities = words.PRIORITIES[: words.PRIORITIES.index(priority) + 1]
     return [
         entry["id"]
-        for entry in filter(takes_part, sprint.queue)
+        for entry in filter(queue.takes_part, sprint.queue)
         if entry.get("priority") in priorities
         and (entry["status"] == words.PENDING or (put_off and _comes_back(entry)))
     ]
@@ -160,7 +159,7 @@ def came_back(sprint: Sprint) -> list[str]:
     returned = [i for i, last in sprint.plan.decisions.items() if last.returned is not None]
     if not returned:
         return []
-    there = {entry["id"] for entry in sprint.queue if takes_part(entry)}
+    there = {entry["id"] for entry in sprint.queue if queue.takes_part(entry)}
     return [identity for identity in returned if identity in there]
 
 

@@ -12,12 +12,11 @@ import msgspec
 from ...log.event import Event
 from ...state_format import PartsDecoder, sealed, shape_of, unsealed
 from ..events import IterationEnded, IterationStarted, Place
-from . import document_fields, node, words
+from . import document_fields, node, times, words
 from . import plan_records as records
 from .knowledge import Knowledge as Knowledge
 from .knowledge import Spent as Spent
 from .queue import Decided, queue_of, with_queue
-from .times import elapsed
 from .tree import Data, Node, Tree
 
 MEANING = 11
@@ -225,7 +224,7 @@ def figures(given: Any, tree: Tree, last_at: str | None) -> Data:
     if (steps := sum(tree.steps.values())) or "total-steps" in found:
         found["total-steps"], found["completed-steps"] = steps, tree.steps[words.COMPLETED]
     ended = found.get("completed-at") or last_at
-    if (duration := elapsed(found.get("started-at"), ended)) is not None:
+    if (duration := times.elapsed(found.get("started-at"), ended)) is not None:
         found["elapsed"] = duration
     return found
 

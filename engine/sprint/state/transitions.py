@@ -5,9 +5,8 @@ from collections.abc import Collection
 from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...log.event import Event, Kind
 from ..events import PhaseStarted, SprintCompleted
-from . import words
+from . import times, words
 from .sprint import Sprint
-from .times import parse
 from .tree import Node
 
 ID_CHARS_MAX = 128
@@ -238,7 +237,7 @@ def check_moment(sprint: Sprint, events: list[Event], at: str) -> None:
 
 def _check(what: str, started: object, at: str) -> None:
     try:
-        is_before = isinstance(started, str) and parse(at) < parse(started)
+        is_before = isinstance(started, str) and times.parse(at) < times.parse(started)
     except InvalidInputError:
         # Another tool wrote an invalid time, which cannot be compared.
         return

@@ -18,9 +18,7 @@ from ...chain import START, check_rows, recorded
 from ...envelope import Head
 from ...port import Clock, Entropy, Log
 from ..descriptors import sync
-from .database import head_path
-from .errors import explained
-from .page_rows import SUFFIXES
+from . import database, errors, page_rows
 from .store import SqliteLog
 
 PAGES_A_STEP = 4096
@@ -56,9 +54,9 @@ def back_up(
     except OSError as error:
         raise RefusedError(f"{target} cannot be written: {error.strerror}") from error
     except sqlite3.Error as error:
-        raise explained(error, target) from error
+        raise errors.explained(error, target) from error
     finally:
-        for name in (draft, head_path(draft)):
+        for name in (draft, database.head_path(draft)):
             name.unlink(missing_ok=True)
     return head
 
@@ -125,7 +123,7 @@ def private_copy(path: Path) -> Iterator[Path]:
     with TemporaryDirectory(prefix="sprintlog-doctor-") as folder:
         copy = Path(folder).resolve() / path.name
         # The head is copied first: a head that is older than the log is valid.
-        names = [(head_path(path), head_path(copy))]
+        names = [(database.head_path(path), database.head_path(copy))]
         for source, target in [*names, *zip(_files(path), _files(copy), strict=True)]:
             if source.exists():
                 shutil.copyfile(source, target)
@@ -133,4 +131,4 @@ def private_copy(path: Path) -> Iterator[Path]:
 
 
 def _files(path: Path) -> list[Path]:
-    return [path.with_name(path.name + suffix) for suffix in SUFFIXES]
+    return [path.with_name(path.name + suffix) for suffix in page_rows.SUFFIXES]

@@ -16,9 +16,8 @@ from pathlib import Path
 from ....errors import RefusedError
 from ...envelope import Span, places_in
 from ..descriptors import held_open, sync
+from . import journal_mode, schema
 from .database import Connection, mark_path
-from .journal_mode import checkpoint
-from .schema import NEVER_CHANGE, text_of
 
 _AMONG = (
     "stream = ? AND version >= ? AND version <= ? AND (? IS NULL OR type = ?)"
@@ -57,9 +56,9 @@ def erasing(connection: Connection) -> Iterator[None]:
     connection.rows("PRAGMA secure_delete = 1")
     try:
         with connection.transaction():
-            connection.rows(f"DROP TRIGGER {NEVER_CHANGE}")
+            connection.rows(f"DROP TRIGGER {schema.NEVER_CHANGE}")
             yield
-            connection.rows(text_of(NEVER_CHANGE))
+            connection.rows(schema.text_of(schema.NEVER_CHANGE))
     finally:
         connection.rows(f"PRAGMA secure_delete = {int(before)}")
 
@@ -89,7 +88,7 @@ def erase(
 def clear(connection: Connection, *, seconds: float = CLEAR_SECONDS) -> bool:
     """Empty the write-ahead log; return False if readers prevent this for too long."""
     until = time.monotonic() + min(seconds, connection.wait.seconds)
-    while not checkpoint(connection.raw, "TRUNCATE"):
+    while not journal_mode.checkpoint(connection.raw, "TRUNCATE"):
         if time.monotonic() >= until:
             return False
         time.sleep(_LOOK_SECONDS)
