@@ -122,6 +122,10 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         entry = self.entry(number)
         return entry is not None and not entry.is_reported
 
+    def has_failed(self, number: int) -> bool:
+        """Return whether the latest failed measurement is that of an iteration."""
+        return self.failed is not None and self.failed.number == number
+
     def newest_first(self) -> Iterator[TrackedIteration]:
         """Yield every measured iteration, newest first."""
         for place in range(len(self.ledger) - _ENTRY.size, -1, -_ENTRY.size):

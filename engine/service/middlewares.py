@@ -120,9 +120,8 @@ def record_lost_run(action: Handling[Sprint]) -> None:
 def return_requests(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Add the events that return deferred requests to the operator queue."""
     plan = action.state.plan
-    if not plan.decisions and queue.QUEUE not in plan.document:
-        return events
-    if not queue.deferrals(plan.document, plan.decisions):
+    has_queue = plan.decisions or queue.QUEUE in plan.document
+    if not has_queue or not queue.deferrals(plan.document, plan.decisions):
         return events
     # Imported here: few sprints have deferred a request.
     from ..sprint.queue.returns import with_returns

@@ -82,18 +82,13 @@ def linked_directory(git: Path) -> Path | None:
     directory, common = found.resolve(), common_directory(found).resolve()
     if directory != common:
         is_ones = directory.parent == common / "worktrees"
-        back = _path_in(directory / "gitdir", directory)
-        return directory if is_ones and back == git.resolve() else None
+        back = directory / os.fsdecode(_content(directory / "gitdir")).strip()
+        return directory if is_ones and back.resolve() == git.resolve() else None
     said = re.search(
         rb'(?mi)^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$', _content(directory / "config")
     )
     tree = said and (directory / os.fsdecode(said[1])).resolve()
     return directory if tree == git.parent.resolve() else None
-
-
-def _path_in(file: Path, start: Path) -> Path | None:
-    said = os.fsdecode(_content(file)).strip()
-    return (start / said).resolve() if said else None
 
 
 def _content(file: Path) -> bytes:

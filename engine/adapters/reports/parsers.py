@@ -21,6 +21,7 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _KEY_CHARS_SHOWN = 40
 _TOO_DEEP = f"nested deeper than {DEPTH_MAX} levels"
 _PATH = re.compile(r"(.*?) - at `\$?(.*)`", re.DOTALL)
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
 FORMAT = "json"
@@ -124,16 +125,11 @@ def _at(given: Any, pointer: str) -> Any:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(given, dict) and key in given:
             given = given[key]
-        elif isinstance(given, list) and _is_index(key) and int(key) < len(given):
+        elif isinstance(given, list) and _INDEX.fullmatch(key) and int(key) < len(given):
             given = given[int(key)]
         else:
             return _MISSING
     return given
-
-
-def _is_index(key: str) -> bool:
-    is_number = key.isascii() and key.isdigit() and len(key) < 10
-    return is_number and (key == "0" or not key.startswith("0"))
 
 
 Attributes = dict[str, str]

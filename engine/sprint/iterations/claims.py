@@ -275,8 +275,7 @@ def _is_due(sprint: Sprint, number: int) -> bool:
     """Return whether a measurement by rule or a review must precede the decision."""
     tracker = sprint.knowledge.tracker
     rules = tracker.rules_at(sprint.version).loop
-    has_failed = tracker.failed is not None and tracker.failed.number == number
-    is_measured = has_failed or tracker.has_measured(number)
+    is_measured = tracker.has_failed(number) or tracker.has_measured(number)
     return rules.review is not None or (rules.measure is not None and not is_measured)
 
 

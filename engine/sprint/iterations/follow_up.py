@@ -224,9 +224,7 @@ def _lacks_baseline(sprint: Sprint) -> bool:
 def _is_to_be_measured(sprint: Sprint) -> bool:
     """Return whether the last effective iteration has ended but was not measured."""
     tracker, number = sprint.knowledge.tracker, sprint.plan.iteration
-    if not number or tracker.has_measured(number):
-        return False
-    if tracker.failed is not None and tracker.failed.number == number:
+    if not number or tracker.has_measured(number) or tracker.has_failed(number):
         return False
     return _begun_at(sprint, number) > _since(tracker)
 

@@ -192,10 +192,9 @@ def unmeasured_iteration(sprint: Sprint) -> int | None:
     by_rule = tracker.rules_at(sprint.version).loop.measure is not None
     if tracker.entry(number) is not None and not by_rule:
         return None
-    if tracker.failed is not None and tracker.failed.number == number:
-        return number
     is_judged = bool(tracker.highest or tracker.baseline)
-    return number if is_judged and open_iteration(sprint.plan) != number else None
+    is_due = is_judged and open_iteration(sprint.plan) != number
+    return number if is_due or tracker.has_failed(number) else None
 
 
 def is_unchanged(sprint: Sprint) -> bool:

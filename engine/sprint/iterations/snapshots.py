@@ -37,8 +37,7 @@ def purpose_now(sprint: Sprint, *, tree: WorkTree) -> str:
 def was_not_measured(sprint: Sprint, number: int) -> bool:
     """Return whether an iteration's measurement failed and was not repeated."""
     tracker = sprint.knowledge.tracker
-    has_failed = tracker.failed is not None and tracker.failed.number == number
-    return has_failed and tracker.entry(number) is None
+    return tracker.has_failed(number) and tracker.entry(number) is None
 
 
 class TakeSnapshot(Command, frozen=True):

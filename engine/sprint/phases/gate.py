@@ -269,9 +269,8 @@ def repair_prompt(plan: Plan, node: tree.Node) -> str | None:
 
     The prompt consists of the gate's own prompt and a description of the failure.
     """
-    if tree.gate_status(node.data) not in (words.RETRYING, words.FAILED):
-        return None
-    if plan.last.repaired.of(node.address) is not None:
+    has_failed = tree.gate_status(node.data) in (words.RETRYING, words.FAILED)
+    if not has_failed or plan.last.repaired.of(node.address) is not None:
         return None
     gate, tracking = gate_of(node), node.data["gate-tracking"]
     last = plan.last.gates.of(node.address)

@@ -220,19 +220,17 @@ def _of_leaf(leaf: Node, older: Node | None, source: str) -> Iterator[Event]:
         yield f.PhaseReopened(address, f"{was} before, {is_now} in {source}")
     elif is_now == words.PENDING:
         yield f.PhaseRetried(address, f"{was} before, {is_now} in {source}")
+    error = _said(leaf, "error") or f"{is_now} in {source}"
     match is_now:
-        case _ if is_now == words.IN_PROGRESS:
+        case words.IN_PROGRESS:
             yield f.PhaseStarted(address)
-        case _ if is_now == words.COMPLETED:
+        case words.COMPLETED:
             yield f.PhaseCompleted(address, _said(leaf, "summary"))
-        case _ if is_now == words.FAILED:
-            error = _said(leaf, "error") or f"{words.FAILED} in {source}"
+        case words.FAILED:
             yield f.PhaseFailed(address, error)
-        case _ if is_now == words.BLOCKED:
-            yield f.PhaseBlocked(
-                address, _said(leaf, "error") or f"{words.BLOCKED} in {source}"
-            )
-        case _ if is_now == words.SKIPPED:
+        case words.BLOCKED:
+            yield f.PhaseBlocked(address, error)
+        case words.SKIPPED:
             yield f.PhaseSkipped(address)
 
 
