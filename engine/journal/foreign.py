@@ -89,11 +89,8 @@ class AdoptJournalEdit(JournalCommand, frozen=True):
                 left.append(f"{part.id}: it was changed here since then as well")
             else:
                 changed.append(_with_uses(part, before, current))
-        left += [
-            f"{id_}: nothing that was recorded is taken out"
-            for id_ in then
-            if id_ not in seen
-        ]
+        gone = [id_ for id_ in then if id_ not in seen]
+        left += [f"{id_}: nothing that was recorded is taken out" for id_ in gone]
         return changed
 
 
@@ -309,15 +306,12 @@ def _matched(
     known: dict[str, list[Part]] = defaultdict(list)
     for part in getattr(ours, name):
         known[part.id].append(part)
-    seen: dict[str, int] = defaultdict(int)
     for index, data in enumerate(theirs.get(name, ())):
         where = f"{name}[{index}]"
         part = shape_of(kind, data, field=where)
         parts.check(part, where)
         same = known[part.id]
-        number = seen[part.id]
-        seen[part.id] += 1
-        yield part, where, same[number] if number < len(same) else None
+        yield part, where, same.pop(0) if same else None
 
 
 def _differences(where: str, theirs: Part, ours: Part) -> Iterator[str]:

@@ -150,8 +150,7 @@ def classify(
     change: Deltas, found: Sequence[Alert], own: Sequence[OwnMetric] = ()
 ) -> tuple[str, tuple[str, ...]]:
     """Return an iteration's class, ignoring stalls, and all reasons for the class."""
-    serious = [alert for alert in found if alert.severity in (CRITICAL, HIGH)]
-    if serious:
+    if serious := [alert for alert in found if alert.severity in (CRITICAL, HIGH)]:
         return REGRESSION, tuple(alert.message for alert in serious)
     if better := improved(change, own):
         return FORWARD, tuple(_rise(name, change) for name in better)

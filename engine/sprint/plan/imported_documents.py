@@ -221,17 +221,15 @@ def _of_leaf(leaf: Node, older: Node | None, source: str) -> Iterator[Event]:
     elif is_now == words.PENDING:
         yield f.PhaseRetried(address, f"{was} before, {is_now} in {source}")
     error = _said(leaf, "error") or f"{is_now} in {source}"
-    match is_now:
-        case words.IN_PROGRESS:
-            yield f.PhaseStarted(address)
-        case words.COMPLETED:
-            yield f.PhaseCompleted(address, _said(leaf, "summary"))
-        case words.FAILED:
-            yield f.PhaseFailed(address, error)
-        case words.BLOCKED:
-            yield f.PhaseBlocked(address, error)
-        case words.SKIPPED:
-            yield f.PhaseSkipped(address)
+    events = {
+        words.IN_PROGRESS: f.PhaseStarted(address),
+        words.COMPLETED: f.PhaseCompleted(address, _said(leaf, "summary")),
+        words.FAILED: f.PhaseFailed(address, error),
+        words.BLOCKED: f.PhaseBlocked(address, error),
+        words.SKIPPED: f.PhaseSkipped(address),
+    }
+    if is_now in events:
+        yield events[is_now]
 
 
 def _said(leaf: Node, key: str) -> str | None:
