@@ -68,7 +68,8 @@ def sprint_for(
     """
     if (sprint_id := _to_continue(workspace, named)) is None:
         # Another process may have created a sprint before the free name was determined.
-        sprint_id = _to_continue(workspace, named) or _free_name(workspace)
+        free = _free_name(workspace)
+        sprint_id = _to_continue(workspace, named) or free
     if sprint_id in workspace.sprints():
         if not _is_begun(workspace, sprint_id):
             workspace.handle(StartSprint(), sprint_id=sprint_id, at=at, actor=actor)
