@@ -91,10 +91,9 @@ class ResidentLog:
 
 
 def _unless_alone(record: Callable[[], Value]) -> Value | None:
-    try:
+    with suppress(AloneError):
         return record()
-    except AloneError:
-        return None
+    return None
 
 
 def _stamp_of(location: Location) -> Stamp:

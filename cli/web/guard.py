@@ -201,7 +201,8 @@ class Guard:
         if not is_same(given[-1], self._access.token):
             return _not_let_in()
         rest = urlencode([pair for pair in query if pair[0] != _PARAMETER])
-        page = LivePages.entered(_local(scope["path"]), rest)
+        # Two leading slashes would refer to another server.
+        page = LivePages.entered("/" + scope["path"].lstrip("/"), rest)
         response = HTMLResponse(page, headers={"Referrer-Policy": "no-referrer"})
         response.set_cookie(
             self._access.cookie, self._access.token, httponly=True, samesite="strict"
@@ -237,11 +238,6 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _local(path: str) -> str:
-    """Return a path on this server; two leading slashes would refer to another server."""
-    return f"/{path.lstrip('/')}"
 
 
 def _refuse(status: int, why: str) -> Response:

@@ -249,13 +249,11 @@ class IterationFacts:
         facts = self.facts
         if not facts.sprint.knowledge.snapshots:
             return None
-        moments = facts.moments
-        try:
-            return files_of(
-                facts.workspace, facts.sprint, self.number, with_patch=True, moments=moments
-            )
-        except SprintlogError:
-            return None  # no git, or a snapshot that was pruned or never taken
+        asked, moments = (facts.workspace, facts.sprint, self.number), facts.moments
+        # Git may be missing, and a snapshot may be pruned or was never taken.
+        with suppress(SprintlogError):
+            return files_of(*asked, with_patch=True, moments=moments)
+        return None
 
     @cached_property
     def patched(self) -> list[PatchedFile]:

@@ -7,7 +7,7 @@ import os
 import platform
 import stat
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib.metadata import PackageNotFoundError, version
 from os import urandom
 from pathlib import Path
@@ -264,13 +264,11 @@ def _git_says(folder: Path) -> tuple[str, bool | None, bool]:
     repository = repository_around(folder)
     if repository is None:
         return findings.IN_TREE, None, False
-    try:
-        with borrowed(repository, os.environ) as git:
-            tracked = git.read_tree("ls-files", "-z", "--", str(folder))
-            ignored = git.read_tree(
-                "ls-files", "-z", "--others", "--ignored", "--exclude-standard",
-                "--", str(folder / DATABASE),
-            )  # fmt: skip
-    except (SprintlogError, OSError):
-        return findings.IN_TREE, None, False
-    return findings.IN_TREE, bool(ignored), bool(tracked)
+    with suppress(SprintlogError, OSError), borrowed(repository, os.environ) as git:
+        tracked = git.read_tree("ls-files", "-z", "--", str(folder))
+        ignored = git.read_tree(
+            "ls-files", "-z", "--others", "--ignored", "--exclude-standard",
+            "--", str(folder / DATABASE),
+        )  # fmt: skip
+        return findings.IN_TREE, bool(ignored), bool(tracked)
+    return findings.IN_TREE, None, False

@@ -1,6 +1,7 @@
 """Verification of a complete log: its chain, payloads and state files."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from itertools import chain
 from typing import Final, NamedTuple
@@ -104,11 +105,10 @@ def verify(
 
 def _on_the_way(workspace: Workspace, *, quick: bool) -> OnTheWay:
     """Return the object that folds states from the events read for the chain check."""
-    try:
+    # An error is reported when the sprints are read again.
+    with suppress(SprintlogError):
         return OnTheWay(workspace.repository, {} if quick else workspace.sprints())
-    except SprintlogError:
-        # The error is reported when the sprints are read again.
-        return OnTheWay(workspace.repository, {})
+    return OnTheWay(workspace.repository, {})
 
 
 def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Finding]:
@@ -129,17 +129,13 @@ def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Find
 
 def _start(workspace: Workspace, *, quick: bool) -> Head:
     """Return the head after which the chain is read."""
-    if not quick:
-        return START
-    position = workspace.log.last_position() - QUICK_EVENTS
-    if position < 1:
-        return START
-    try:
-        event = next(workspace.log.read(after=position - 1, until=position), None)
-    except UnreadableError:
-        event = None
+    position = workspace.log.last_position() - QUICK_EVENTS if quick else 0
+    if position > 0:
+        with suppress(UnreadableError):
+            for event in workspace.log.read(after=position - 1, until=position):
+                return Head(position, event.hash)
     # Reading from the start detects a missing event or an empty log.
-    return Head(position, event.hash) if event else START
+    return START
 
 
 def _of_heads(workspace: Workspace, expected: Head | None) -> Iterator[Finding]:

@@ -28,14 +28,12 @@ Digests = list[bytes]
 
 def proven(copy: Path) -> Digests | None:
     """Return the digests of a verified copy, or None if the copy fails verification."""
-    try:
-        with plain_file(_proof(copy)) as proof, plain_file(copy) as file:
-            size = os.fstat(file.fileno()).st_size
-            kept = proof.read(_blocks(size) * sha256().digest_size + 1)
-            found = list(map(digest_of, _read(file, range(_blocks(size)))))
-            return found if found and b"".join(found) == kept else None
-    except OSError:
-        return None
+    with suppress(OSError), plain_file(_proof(copy)) as proof, plain_file(copy) as file:
+        size = os.fstat(file.fileno()).st_size
+        kept = proof.read(_blocks(size) * sha256().digest_size + 1)
+        found = list(map(digest_of, _read(file, range(_blocks(size)))))
+        return found if found and b"".join(found) == kept else None
+    return None
 
 
 def prove(copy: Path, known: Digests | None = None, changed: Collection[int] = ()) -> None:

@@ -229,15 +229,12 @@ class WrittenFiles:
         The moved file remains until `settle` is called, so that a second crash loses
         nothing.
         """
-        try:
-            with self._spot(path) as spot:
-                left = replace.left_behind(spot)
-                seen = None if left is None else self._seen(path, left)
-                if seen is None or seen.is_foreign:
-                    return seen
-                replace.forget_left_behind(spot)
-        except FileNotFoundError:
-            pass
+        with suppress(FileNotFoundError), self._spot(path) as spot:
+            left = replace.left_behind(spot)
+            seen = None if left is None else self._seen(path, left)
+            if seen is None or seen.is_foreign:
+                return seen
+            replace.forget_left_behind(spot)
         return None
 
     def write_checksum(self, path: str, content: bytes) -> None:
@@ -275,13 +272,11 @@ class WrittenFiles:
 
     def kept(self, path: str, digest: bytes) -> bytes | None:
         """Return the stored content with the given digest; None if missing or damaged."""
-        try:
-            content = read_whole(
-                self._location.folder / EDITS / _name_of_copy(path, digest)
-            )
-        except OSError:
-            return None
-        return content if hashes.sha256(content).digest() == digest else None
+        copy = self._location.folder / EDITS / _name_of_copy(path, digest)
+        with suppress(OSError):
+            content = read_whole(copy)
+            return content if hashes.sha256(content).digest() == digest else None
+        return None
 
     def checksum_says(self, path: str) -> str | None:
         """Return the checksum stored with a state file, or None if there is none."""

@@ -33,8 +33,7 @@ class PlacedDocument:
         """The line, path and message of each duplicate key, whose last value is used."""
         self.kept = builder.kept
         """The path and text of values that look like numbers but were read as text."""
-        self._spans = builder.spans
-        self._replaced = builder.replaced
+        self._builder = builder
         self._content = content
         self._lines: list[str] | None = None
 
@@ -45,7 +44,7 @@ class PlacedDocument:
         """
         holder, line, span = self.data, 1, None
         for step in path:
-            span = self._spans.get(id(holder), {}).get(step)
+            span = self._builder.spans.get(id(holder), {}).get(step)
             if span is None:
                 return line
             line, holder = span.key, holder[step]
