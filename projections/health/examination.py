@@ -152,6 +152,10 @@ class Inside(NamedTuple):
     sessions: tuple[int, int, int] = (0, 0, 0)
 
 
+_INSIDE = ("wal", "schema", "holds_known", "unread")
+"""The findings inside the log that are reported unchanged."""
+
+
 def examine(location: Location) -> findings.Findings:
     """Return all findings for `doctor`, without changing, locking or waiting for anything.
 
@@ -181,20 +185,17 @@ def examine(location: Location) -> findings.Findings:
         ignored=ignored,
         tracked=tracked,
         chosen=choose_journal_mode(folder),
-        wal=inside.wal,
         sqlite=sqlite.SQLITE_VERSION,
-        schema=inside.schema,
         schema_known=len(MIGRATIONS),
         litestream=[*inside.litestream],
         known=known,
         has_head_file=sqlite.head_path(database).exists(),
         head=inside.report.head if inside.report else None,
-        holds_known=inside.holds_known,
         wal_bytes=wal[1] if (wal := before[SUFFIXES.index("-wal")]) else 0,
         holders=lock_holders(database),
         events=inside.report.events if inside.report else 0,
         damage=_damage(inside),
-        unread=inside.unread,
+        **{name: getattr(inside, name) for name in _INSIDE},
         states=states,
         busy=busy,
     )

@@ -24,14 +24,14 @@ SIGNS = {
 }
 """The drawing of each kind of sign: a character and a colour."""
 TONES = {
-    "good": "\N{BLACK UP-POINTING TRIANGLE}",
-    "bad": "\N{BLACK DOWN-POINTING TRIANGLE}",
-    "steady": "=",
-    "plain": "\N{WHITE CIRCLE}",
-    "stuck": "\N{BLACK SMALL SQUARE}",
-    "open": "\N{HORIZONTAL ELLIPSIS}",
+    "good": ("\N{BLACK UP-POINTING TRIANGLE}", "went forward, completed"),
+    "steady": ("=", "plateau, skipped"),
+    "plain": ("\N{WHITE CIRCLE}", "ended, not measured"),
+    "bad": ("\N{BLACK DOWN-POINTING TRIANGLE}", "regression, failed"),
+    "stuck": ("\N{BLACK SMALL SQUARE}", "blocked, or a person is needed"),
+    "open": ("\N{HORIZONTAL ELLIPSIS}", "not ended"),
 }
-"""The character that duplicates the meaning of a bar's colour."""
+"""The character that duplicates the meaning of a bar's colour, and the meaning."""
 _PLACES = {layout.INSIDE: (0, 4, None), layout.OVER: (1, None, "middle")}
 """The position of each label: number of half bar widths, offset in pixels, anchor."""
 
@@ -89,7 +89,7 @@ def drawn(found: layout.Timeline) -> Markup:
 def _bar(bar: layout.Bar[Work], begin: int) -> Markup:
     work = bar.of
     y = begin + bar.row * ROW + (ROW - BAR) // 2
-    sign = TONES.get(work.tone.partition(" ")[0], "")
+    sign, _ = TONES.get(work.tone.partition(" ")[0], ("", ""))
     inside = [tag("title", work.about), _rect(bar, y), *_labels(bar, y, sign)]
     group = tag("g", *inside, class_=f"bar {work.tone}")
     return tag("a", group, href=f"#i{work.number}") if work.number else group
@@ -194,17 +194,9 @@ def _breaking(name: str) -> Markup:
 
 def _legend(found: layout.Timeline) -> Markup:
     tones = {bar.of.tone.partition(" ")[0] for bar in found.bars}
-    words = {
-        "good": "went forward, completed",
-        "steady": "plateau, skipped",
-        "plain": "ended, not measured",
-        "bad": "regression, failed",
-        "stuck": "blocked, or a person is needed",
-        "open": "not ended",
-    }
     items = [
-        tag("li", tag("span", TONES[tone], class_=f"key {tone}"), word)
-        for tone, word in words.items()
+        tag("li", tag("span", sign, class_=f"key {tone}"), word)
+        for tone, (sign, word) in TONES.items()
         if tone in tones
     ]
     if any("off" in bar.of.tone for bar in found.bars):
