@@ -18,13 +18,9 @@ from sprintlog.engine.adapters.reports.report import COUNT_MAX, Found, Report
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.extensions import Extension
 from sprintlog.engine.log.codec import encode
-from sprintlog.engine.log.event import check_tag
+from sprintlog.engine.log.event import ExtensionEvent, check_tag
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.service.streams.extension_events import (
-    checked_data,
-    event_as_said,
-    struct_problem,
-)
+from sprintlog.engine.service.streams.extension_events import checked_data, struct_problem
 from sprintlog.engine.sprint.agent.actions import NOTICES, Notice
 from sprintlog.engine.sprint.answers.verdict import Answer
 from sprintlog.engine.sprint.commands import RecordExtensionEvent
@@ -122,7 +118,7 @@ def check_event_type(
 
 
 def _is_recorded(tag: str, kind: type[msgspec.Struct], said: dict[str, Any]) -> None:
-    event = event_as_said(tag, said, shape=getattr(kind, "schema_version", 1))
+    event = ExtensionEvent(tag, said, getattr(kind, "schema_version", 1))
     with workspace() as made:
         before = made.sprint(SPRINT).document
         command = RecordExtensionEvent(event)
@@ -253,7 +249,7 @@ def _play(log: Workspace, events: Sequence[tuple[str, Data]]) -> None:
 
     def say() -> None:
         for tag, data in events:
-            log.handle_with(SPRINT, RecordExtensionEvent(event_as_said(tag, data)))
+            log.handle_with(SPRINT, RecordExtensionEvent(ExtensionEvent(tag, data)))
 
     log.handle(StartSprint(), sprint_id=SPRINT)
     log.handle(StartPhase("one"), sprint_id=SPRINT)

@@ -12,15 +12,14 @@ from .port import Service
 from .streams.catalogue import sprint_of, sprint_stream
 
 
-def holder(service: Service, place: Place, *, besides: str = "") -> str | None:
-    """Return the sprint, other than `besides`, whose file is at a path in this work tree.
+def holder(service: Service, place: Place) -> str | None:
+    """Return the sprint whose file is at a path in this work tree.
 
     An unfinished sprint takes precedence; otherwise, the sprint that was finished last is
     returned.
     """
-    read = map(service.sprint, service.sprints())
-    others = (sprint for sprint in read if sprint.id != besides)
-    return max(_holders(service, place, others), default=_NOBODY).sprint_id or None
+    sprints = map(service.sprint, service.sprints())
+    return max(_holders(service, place, sprints), default=_NOBODY).sprint_id or None
 
 
 class _Holder(NamedTuple):

@@ -33,7 +33,7 @@ def hold(folder: Path, sprint_id: str, *, now: str) -> Iterator[tuple[int, Holde
     must exit before the next loop starts may inherit the descriptor. Raise `BusyError`
     naming a live holder.
     """
-    with held_open(folder / _name(sprint_id), os.O_CREAT | os.O_RDWR) as lock:
+    with held_open(lock_of(folder, sprint_id), os.O_CREAT | os.O_RDWR) as lock:
         _take(lock, sprint_id)
         before = _read(lock)
         _write(lock, msgspec.json.encode(Holder(processes.process(), now)))
@@ -45,7 +45,7 @@ def hold(folder: Path, sprint_id: str, *, now: str) -> Iterator[tuple[int, Holde
 
 def lock_of(folder: Path, sprint_id: str) -> Path:
     """Return the path of the lock file for running a sprint."""
-    return folder / _name(sprint_id)
+    return folder / f"run-{hashes.sha256(sprint_id.encode()).hexdigest()[:16]}.lock"
 
 
 def is_held(path: Path) -> bool:
@@ -59,10 +59,6 @@ def is_held(path: Path) -> bool:
         # The lock is held, or its state is unknown.
         return True
     return False
-
-
-def _name(sprint_id: str) -> str:
-    return f"run-{hashes.sha256(sprint_id.encode()).hexdigest()[:16]}.lock"
 
 
 def _take(lock: int, sprint_id: str) -> None:

@@ -53,9 +53,8 @@ class HeadFile:
         except OSError:
             # Missing, or on a failing disk, which the log itself will report.
             return None
-        if len(record) != _BYTES or crc32(record[:44]) != int.from_bytes(record[44:]):
-            return None
-        if not record.startswith(_MARK):
+        is_whole = len(record) == _BYTES and record.startswith(_MARK)
+        if not is_whole or crc32(record[:44]) != int.from_bytes(record[44:]):
             return None
         return Head(int.from_bytes(record[4:12]), record[12:44])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...adapters.git.untrusted import borrowed
-from ...adapters.snapshots import branch
+from ...adapters.snapshots import branch, one_file
 from ...adapters.snapshots.branch import Blob, HeadEntry, entries_of
 from ...adapters.snapshots.entries import (
     GIT_MODES,
@@ -17,7 +17,6 @@ from ...adapters.snapshots.entries import (
 )
 from ...adapters.snapshots.merge import Merge, is_same, keep_merged, merge
 from ...adapters.snapshots.objects import DamagedError, blobs_of
-from ...adapters.snapshots.one_file import check_free, extract
 from ...adapters.snapshots.plan import PlacementPlan, is_in, meant, plan
 from ...adapters.snapshots.store import Store
 from ...errors import RefusedError
@@ -171,10 +170,10 @@ def into_folder(
     Return the plan with the files to write and the files that cannot be restored.
     """
     snapshot, wanted = _whole(workspace, store, commit, paths)
-    check_free(target)
+    one_file.check_free(target)
     if not is_dry:
         with store.blobs() as blob:
-            extract(snapshot, wanted, target, blob)
+            one_file.extract(snapshot, wanted, target, blob)
     return wanted
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ...adapters.git import repositories, untrusted
-from ...adapters.snapshots.capture import Limits
 from ...adapters.snapshots.entries import Listing
 from ...adapters.snapshots.listing import SPECIAL, WantedPaths, list_tree, unseen
 from ...command import decided
@@ -32,7 +31,6 @@ def files_at_start(
     workspace: Service,
     sprint_id: str,
     *,
-    limits: Limits | None = None,
     envelope: Envelope,
     is_late: Callable[[], bool] = bool,
 ) -> str | None:
@@ -48,7 +46,7 @@ def files_at_start(
     last = files_now(sprint, tree=workspace.tree)
     goes_on = open_iteration(sprint.plan) is not None
     tree = "" if last is None or goes_on else _content_of(workspace, sprint_id, last)
-    held = kept_files(workspace, sprint_id, limits=limits, at=envelope.get("at"), last=tree)
+    held = kept_files(workspace, sprint_id, at=envelope.get("at"), last=tree)
     with held as (taken, event_for):
         if is_late():
             return None

@@ -140,10 +140,9 @@ def _evolve_set(plan: Plan, event: GoalSet, at: str) -> None:
     document["mode"], document["goal"] = missing["mode"], event.goal
     if not isinstance(document["ralph"], dict):
         document["ralph"] = missing["ralph"]
-    if event.idle_threshold is not None:
-        document["ralph"]["idle-threshold"] = event.idle_threshold
-    if event.min_iterations is not None:
-        document["ralph"]["min-iterations"] = event.min_iterations
+    for name in ("idle_threshold", "min_iterations"):
+        if (given := getattr(event, name)) is not None:
+            document["ralph"][name.replace("_", "-")] = given
     if event.max_iterations is not None:
         plan.stats["max-iterations"] = event.max_iterations
     plan.last.goal = event

@@ -7,8 +7,7 @@ from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from .. import events as f
-from ..state import transitions, words
-from ..state.completion import breakpoint_after, breakpoint_after_skipping, done_work
+from ..state import completion, transitions, words
 from ..state.sprint import Sprint
 from ..state.tree import Node, gate_is_open
 from . import gate, retry
@@ -46,7 +45,7 @@ class CompletePhase(Command, frozen=True):
         if node.children and node.status == words.COMPLETED:
             return _sum_up(sprint, node, summary)
         leaf = node if node.leaf >= 0 else transitions.find_leaf(sprint, self.phase)
-        done = done_work(sprint.plan, leaf.address)
+        done = completion.done_work(sprint.plan, leaf.address)
         if summary is None and done is not None:
             summary = done.summary
         event = f.PhaseCompleted(leaf.address, summary)
@@ -66,7 +65,7 @@ class CompletePhase(Command, frozen=True):
                 state=leaf.status,
                 command="complete",
             )
-        return [event, *breakpoint_after(leaf, words.COMPLETED)]
+        return [event, *completion.breakpoint_after(leaf, words.COMPLETED)]
 
 
 def _sum_up(sprint: Sprint, node: Node, summary: str | None) -> list[Event]:
@@ -98,7 +97,7 @@ class EndWork(Command, frozen=True):
         """Return the events that this command records."""
         leaf = transitions.find_leaf(sprint, self.phase)
         event = f.WorkDone(leaf.address, self.summary)
-        if done_work(sprint.plan, leaf.address) == event:
+        if completion.done_work(sprint.plan, leaf.address) == event:
             return []
         transitions.check_phase(leaf, "complete")
         return [event]
@@ -114,7 +113,7 @@ class SkipPhase(Command, frozen=True):
         """Return the events that this command records."""
         node = transitions.find_node(sprint, self.phase)
         skipped = _for_leaves(sprint, node, "skip", f.PhaseSkipped, self.reason)
-        return [*skipped, *(breakpoint_after_skipping(node) if skipped else [])]
+        return [*skipped, *(completion.breakpoint_after_skipping(node) if skipped else [])]
 
 
 class FailPhase(Command, frozen=True):

@@ -13,10 +13,9 @@ from ...errors import RefusedError
 from ...log.event import Event
 from ..events import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
 from ..phases.gate import forget_gates
+from ..state import transitions, words
 from ..state.sprint import Evolves, Knowledge, Learns, Plan, Sprint
-from ..state.transitions import check_exists, check_growing, check_id
 from ..state.tree import CHILDREN, Data, escape, put, takes_part
-from ..state.words import MODELS, NOT_STARTED, PENDING
 from .create import prepare_nodes
 from .insertion_points import STEP, SUB_PHASE, TOP, Spot, spot_of_phases, spot_of_steps
 
@@ -39,7 +38,7 @@ class InjectPhases(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        check_exists(sprint)
+        transitions.check_exists(sprint)
         spot = spot_of_phases(
             sprint, self.position, is_for_each=any("steps" in n for n in self.nodes)
         )
@@ -56,7 +55,7 @@ class InjectSteps(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        check_exists(sprint)
+        transitions.check_exists(sprint)
         spot = spot_of_steps(sprint, self.position)
         if spot.level != STEP:
             where = self.position.ref or self.position.type
@@ -102,7 +101,7 @@ def _inject(
         last = sprint.plan.last.nodes
         if not is_new and all(last.of(a) == x for a, x in _said(coming, spot.into)):
             return []
-    check_growing(sprint)
+    transitions.check_growing(sprint)
     _check_free(sprint.plan, coming, spot)
     where = {"into": spot.into, "after": spot.after, "before": spot.before}
     return [structs.replace(coming, **where, sources=command.sources)]
@@ -128,7 +127,7 @@ def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[lis
     """
     if id_prefix is None:
         return [nodes]
-    check_id(id_prefix and f"{id_prefix}-0", field="id_prefix")
+    transitions.check_id(id_prefix and f"{id_prefix}-0", field="id_prefix")
     given = sprint.knowledge.allotted.get(id_prefix, 0)
     taken = {node.data["id"] for node in sprint.plan.tree.nodes.values()}
     free = given
@@ -180,10 +179,10 @@ def _check_nodes(nodes: list[Data], field: str, *, level: int) -> None:
         prompt = node.get("prompt")
         if "prompt" in node and not (isinstance(prompt, str) and prompt.strip()):
             raise _refused(f"{where}.prompt", "is empty or not text")
-        if "model" in node and node["model"] not in MODELS:
-            raise _refused(f"{where}.model", f"must be one of {', '.join(MODELS)}")
-        if node.get("status", PENDING) != PENDING:
-            raise _refused(f"{where}.status", f"must be {PENDING}")
+        if "model" in node and node["model"] not in words.MODELS:
+            raise _refused(f"{where}.model", f"must be one of {', '.join(words.MODELS)}")
+        if node.get("status", words.PENDING) != words.PENDING:
+            raise _refused(f"{where}.status", f"must be {words.PENDING}")
         if level != TOP and node.get("break"):
             raise _refused(f"{where}.break", "only a top-level phase can have a breakpoint")
         if key is not None and isinstance(children := node.get(key), list):
@@ -232,7 +231,7 @@ def _evolve(plan: Plan, event: Injection, at: str) -> None:
     if beside is not None:
         index = beside.place[-1] + (event.after is not None)
     marked = [_marked(node, at, level=len(place) + 1) for node in nodes]
-    if plan.status != NOT_STARTED:
+    if plan.status != words.NOT_STARTED:
         # The pointer may have passed a gate that is forgotten next.
         tree.open_leaf()
     # The gate did not check the new work. Parents derive their error from their gate.

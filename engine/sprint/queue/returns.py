@@ -11,8 +11,7 @@ from ...log.event import Event, Kind, made_from
 from .. import events as f
 from ..answers.items import REQUESTS_MAX, SaidItems, SaidRequest, proposal
 from ..fold import fold_ahead
-from ..state import notes, words
-from ..state.completion import finished_phases, has_ended
+from ..state import completion, notes, words
 from ..state.queue import Data, deferrals, takes_part
 from ..state.sprint import Sprint, pack, unpack
 
@@ -40,13 +39,14 @@ def with_returns(sprint: Sprint, events: list[Event], *, at: str) -> list[Event]
         return events
     after = copied(sprint)
     fold_ahead(after, events[:first], at)
-    had_ended, were_over = has_ended(after.plan), finished_phases(after.plan)
+    had_ended = completion.has_ended(after.plan)
+    were_over = completion.finished_phases(after.plan)
     waiting = _waiting(after)
     fold_ahead(after, events[first:], at)
     # A goal that waits only for decisions is the end of the sprint.
     at_goal = any(isinstance(x, f.GoalClaimed) and x.requests for x in events)
-    ended = at_goal or (has_ended(after.plan) and not had_ended)
-    phases = finished_phases(after.plan)
+    ended = at_goal or (completion.has_ended(after.plan) and not had_ended)
+    phases = completion.finished_phases(after.plan)
     news = phases - were_over
     due = [
         f.RequestReturned(identity, said.deferred_until or END_OF_PHASE)
