@@ -23,7 +23,6 @@ from .output import hint, note, on_terminal, progress, visible, warn
 from .typed import READING, RECORDING
 
 if TYPE_CHECKING:
-    from sprintlog.engine.sprint.phases.waits import ScheduleRetry
     from sprintlog.engine.sprint.state.sprint import Sprint
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -274,31 +273,6 @@ def with_reading(function: Function) -> Function:
     """Add the `--at`, `--sprint` and `--json` options, passed together as `reading`."""
     reading = packed(ReadOptions, ReadOptions.__struct_fields__, "reading")
     return _at_point(with_sprint(with_json(reading(function))))
-
-
-UNTIL = typed.option(
-    "--until",
-    metavar="TIME",
-    help="Wait for a limit until this time (ISO 8601), without "
-    "counting a failure. Requires --category rate-limit or network.",
-)
-
-
-_LIMITS = {"rate-limit": "usage-limit", "network": "network"}
-
-
-def wait_until(
-    until: str, why: str, category: str, phase: str | None = None
-) -> "ScheduleRetry":
-    """Return the command for `--until`; raise `UsageError` if the category has no limit."""
-    # Imported here: few failures require a wait for a limit.
-    from sprintlog.engine.sprint.phases.waits import ScheduleRetry
-
-    if category not in _LIMITS:
-        raise click.UsageError(
-            f"--until requires --category rate-limit or network, not {category}"
-        )
-    return ScheduleRetry(until, why, _LIMITS[category], "--until", phase)
 
 
 def with_recording(function: Function) -> Function:

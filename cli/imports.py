@@ -49,12 +49,10 @@ def keep_ours() -> None:
         for folder in folders:
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if folder in tops:
-                        if entry.name.endswith(_SUFFIX):
-                            _keep(kept, folder, entry)
-                    elif entry.is_dir(follow_symlinks=False):
+                    is_top = folder in tops
+                    if not is_top and entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
-                    else:
+                    elif not is_top or entry.name.endswith(_SUFFIX):
                         _keep(kept, folder, entry)
         # Updated in one step, because another thread may be importing.
         _kept.update(kept)

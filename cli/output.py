@@ -316,9 +316,15 @@ def shows_bars() -> bool:
     return "UTF" in next(filter(None, named), "").upper()
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: `1 event`, `2 events`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def first(lines: Sequence[str], most: int, more: str) -> list[str]:
+    """Return at most `most` lines, then the line `more` with the number of the others."""
+    left = len(lines) - most
+    return [*lines[:most], *([more.format(left)] if left > 0 else [])]
 
 
 def table(

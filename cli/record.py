@@ -19,6 +19,7 @@ from sprintlog.engine.service import handle
 from sprintlog.engine.service.port import Skippable
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES
 from sprintlog.projections.views.events import answer_of as answer_of
 from sprintlog.projections.views.events import described
 from sprintlog.projections.views.events import stream_of as stream_of
@@ -31,12 +32,13 @@ from sprintlog.projections.workspace import (
     Workspace,
 )
 
-from . import settings
+from . import settings, typed
 from .context import diagnose, open_workspace
 from .output import hint, print_json, print_text, warn
 
 if TYPE_CHECKING:
     from sprintlog.engine.journal.state import Journal
+    from sprintlog.engine.sprint.phases.waits import ScheduleRetry
 
 CommandT = TypeVar("CommandT", bound=Command)
 Keep = Callable[[Decide], Decide]
@@ -110,13 +112,45 @@ def check_is_on() -> None:
         raise RefusedError(f"nothing is recorded: {off}")
 
 
+with_failure = typed.several(
+    typed.option("--error", required=True, help="What went wrong."),
+    typed.choice_option(
+        "--category",
+        of=FAILURE_CATEGORIES,
+        default="logic",
+        help="The kind of failure; determines whether it is retried. [logic]",
+    ),
+    typed.option(
+        "--until",
+        metavar="TIME",
+        help="Wait for a limit until this time (ISO 8601), without "
+        "counting a failure. Requires --category rate-limit or network.",
+    ),
+)
+"""The options that describe a failure."""
+
+_LIMITS = {"rate-limit": "usage-limit", "network": "network"}
+
+
+def wait_until(
+    until: str, why: str, category: str, phase: str | None = None
+) -> "ScheduleRetry":
+    """Return the command for `--until`; raise `UsageError` if the category has no limit."""
+    # Imported here: few failures require a wait for a limit.
+    from sprintlog.engine.sprint.phases.waits import ScheduleRetry
+
+    if category not in _LIMITS:
+        raise click.UsageError(
+            f"--until requires --category rate-limit or network, not {category}"
+        )
+    return ScheduleRetry(until, why, _LIMITS[category], "--until", phase)
+
+
 class Recording:
     """A recording command in progress: its name, its options and its workspace."""
 
     def __init__(self, name: str, options: Options, workspace: Workspace) -> None:
-        self.name = name
-        self.options = options
-        self.workspace = workspace
+        self.name, self.options, self.workspace = name, options, workspace
 
     @cached_property
     def sprint_id(self) -> str:
@@ -219,10 +253,7 @@ def record(
             diagnose_outcome(name, outcome)
         else:
             outcome = run.handle_with(keep(command), arguments)
-        try:
-            answer(outcome, as_json=options.as_json)
-        finally:
-            refresh_stream(run.workspace, sprint_stream(outcome.state.id))
+        run.answer(outcome)
         return outcome.state
 
 

@@ -6,12 +6,12 @@ only on request.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import msgspec
 from click.core import ParameterSource
 
 from sprintlog.engine.errors import SprintlogError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+PATH = click.Path(path_type=Path)
 
 
 class _Completed(click.Parameter):
@@ -126,24 +127,19 @@ FIELDS = "sprintlog.fields"
 """The key for the requested fields of an answer."""
 
 
-def _anywhere(*names: str, **given: Any) -> tuple[TypedOption, TypedOption]:
-    """Return two forms of an output option: one shown in the root help, one hidden."""
-    return TypedOption(names, **given), TypedOption(
-        names, **given, hidden=True, topic=READING
-    )
-
-
-_ANYWHERE = (
-    _anywhere(
-        "--color",
+SHOWN = (
+    TypedOption(
+        ("--color",),
         type=Choice(("auto", "always", "never")),
         help="When to use colours. [auto: on a terminal]",
     ),
-    _anywhere("--utc", is_flag=True, help="Show times as ISO 8601 in UTC."),
-    _anywhere("--no-pager", is_flag=True, help="Do not page long output."),
+    TypedOption(("--utc",), is_flag=True, help="Show times as ISO 8601 in UTC."),
+    TypedOption(("--no-pager",), is_flag=True, help="Do not page long output."),
 )
-SHOWN, HIDDEN = zip(*_ANYWHERE, strict=True)
-"""The global options, which may precede or follow a command."""
+"""The global options, shown in the root help; they may precede or follow a command."""
+HIDDEN = [*map(copy, SHOWN)]
+for _option in HIDDEN:
+    _option.hidden, _option.topic = True, READING
 
 
 def words_of(context: click.Context) -> list[str]:
@@ -162,16 +158,10 @@ def below(context: click.Context, word: str) -> click.Context | None:
     return click.Context(command, info_name=word, **given)
 
 
-class Sorted(msgspec.Struct, frozen=True):
-    """A command's options: its own options, and the options on a topic's help page."""
-
-    own: list[click.Parameter]
-    shared: list[TypedOption]
-    topic: str
-
-
-def sort_options(params: list[click.Parameter]) -> Sorted:
-    """Return a command's options, divided into its own and shared options."""
+def sort_options(
+    params: list[click.Parameter],
+) -> tuple[list[click.Parameter], list[TypedOption], str]:
+    """Return a command's own options, and its options on the help page of a topic."""
     options = [p for p in params if isinstance(p, TypedOption)]
     topics = {option.topic for option in options}
     topic = RECORDING if RECORDING in topics else READING
@@ -180,7 +170,7 @@ def sort_options(params: list[click.Parameter]) -> Sorted:
         # A point in the log is not the time of an event, so that option is not shared.
         shared = [option for option in shared if option.metavar != "POINT"]
     known = {id(option) for option in shared}
-    return Sorted([p for p in params if id(p) not in known], shared, topic)
+    return [p for p in params if id(p) not in known], shared, topic
 
 
 def _name_of(option: click.Option) -> str:
@@ -242,8 +232,7 @@ class TypedCommand(_Typed):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, and where the other options are explained."""
-        found = sort_options(self.get_params(ctx))
-        own, shared, topic = found.own, found.shared, found.topic
+        own, shared, topic = sort_options(self.get_params(ctx))
         options = [p for p in own if isinstance(p, click.Option)]
         shown = [p.get_help_record(ctx) for p in options]
         with formatter.section("Options"):
@@ -372,7 +361,7 @@ def file_option(
     *names: str, metavar: str = "FILE", **given: Any
 ) -> Callable[[Function], Function]:
     """Add an option whose value is a path."""
-    return option(*names, type=click.Path(path_type=Path), metavar=metavar, **given)
+    return option(*names, type=PATH, metavar=metavar, **given)
 
 
 def folder_option(*names: str, **given: Any) -> Callable[[Function], Function]:
@@ -383,6 +372,14 @@ def folder_option(*names: str, **given: Any) -> Callable[[Function], Function]:
 def number_option(*names: str, least: int, **given: Any) -> Callable[[Function], Function]:
     """Add an option with an integer value of at least `least`."""
     return option(*names, type=click.IntRange(least), metavar="N", **given)
+
+
+def seconds_option(
+    *names: str, takes_zero: bool = True, **given: Any
+) -> Callable[[Function], Function]:
+    """Add an option whose value is a duration in seconds."""
+    kind = click.FloatRange(min=0, min_open=not takes_zero)
+    return option(*names, type=kind, metavar="SECONDS", **given)
 
 
 def command(

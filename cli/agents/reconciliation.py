@@ -18,7 +18,7 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError, SprintlogE
 from sprintlog.engine.service.agent_sessions import known_sessions, reconcile
 from sprintlog.engine.service.agent_sessions.copies import keep_copy
 from sprintlog.engine.service.agent_sessions.ran import AgentRunEnded, hooked_sessions
-from sprintlog.engine.service.agent_sessions.reconcile import OneRun, Taken, take_calls
+from sprintlog.engine.service.agent_sessions.reconcile import OneRun, take_calls
 from sprintlog.engine.service.from_transcripts import recover
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sessions.names import session_of
@@ -80,7 +80,25 @@ def reconcile_session(
         work=work,
         seconds=seconds,
     )
-    return _reconciled(workspace, stream, kept, taken, now=now, actor=actor)
+    ran, found = kept.whole.ran()[0], None
+    if kept.is_over and ran.usage is not None:
+        found = recover(workspace, stream, ran, actor=actor, at=kept.whole.ended_at or now)
+        if found.sprint is not None and found.events:
+            workspace.refresh(found.sprint)
+    usage = ran.usage if found is not None and not found.is_known else None
+    return filled(
+        Reconciled,
+        taken,
+        session=stream.partition("/")[2],
+        transcript=str(kept.file),
+        calls=len(calls),
+        unfinished=sum(one.call.is_unfinished for one in calls),
+        recorded=taken.recorded + (found.events if found else 0),
+        input_tokens=usage.input_tokens if usage else None,
+        output_tokens=usage.output_tokens if usage else None,
+        at_least=usage.at_least if usage else (),
+        sprint=found.sprint if found else None,
+    )
 
 
 def _stream(workspace: Workspace, session: str | None) -> str:
@@ -129,32 +147,6 @@ def _read(
     is_silent = time.time() - written > SILENT_SECONDS
     is_over = ended or told.ended_at is not None or is_silent
     return _Kept(file, calls, read_transcript(file), is_over)
-
-
-def _reconciled(
-    workspace: Workspace, stream: str, kept: _Kept, taken: Taken, *, now: str, actor: str
-) -> Reconciled:
-    calls = [*kept.calls.calls.values()]
-    ran = kept.whole.ran()[0]
-    found = None
-    if kept.is_over and ran.usage is not None:
-        found = recover(workspace, stream, ran, actor=actor, at=kept.whole.ended_at or now)
-        if found.sprint is not None and found.events:
-            workspace.refresh(found.sprint)
-    usage = ran.usage if found is not None and not found.is_known else None
-    return filled(
-        Reconciled,
-        taken,
-        session=stream.partition("/")[2],
-        transcript=str(kept.file),
-        calls=len(calls),
-        unfinished=sum(one.call.is_unfinished for one in calls),
-        recorded=taken.recorded + (found.events if found else 0),
-        input_tokens=usage.input_tokens if usage else None,
-        output_tokens=usage.output_tokens if usage else None,
-        at_least=usage.at_least if usage else (),
-        sprint=found.sprint if found else None,
-    )
 
 
 def lines_of_answer(answer: Reconciled) -> Iterator[str]:

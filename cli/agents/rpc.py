@@ -41,10 +41,8 @@ IDLE_SECONDS = 600.0
     "--listen",
     help="Serve several clients on a socket in the log's folder; its path is printed.",
 )
-@typed.option(
+@typed.seconds_option(
     "--idle",
-    type=click.FloatRange(0),
-    metavar="SECONDS",
     help=f"With --listen: exit after this many seconds without clients. [{IDLE_SECONDS:g}]",
 )
 @with_sprint

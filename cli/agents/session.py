@@ -9,7 +9,7 @@ from sprintlog.projections.views.sessions import SessionAnswer
 
 from .. import typed
 from ..context import open_workspace, with_json
-from ..output import hint, print_json, print_text, table, wrapped
+from ..output import first, hint, print_json, print_text, table, wrapped
 from ..screen import times
 
 
@@ -32,10 +32,8 @@ def show_session(session: str | None, as_json: bool) -> None:
     """
     with open_workspace() as workspace:
         log = workspace.log
-        names = known_sessions.sessions(log) if session is None else {}
-        streams = [f"session/{name}" for name in names]
-        if session is not None:
-            streams = [known_sessions.choose_session(log, session)]
+        named = session and [known_sessions.choose_session(log, session)]
+        streams = named or [f"session/{name}" for name in known_sessions.sessions(log)]
         found = [sessions.session_answer(log, stream) for stream in streams]
     if as_json:
         print_json(found if session is None else found[0])
@@ -76,7 +74,5 @@ def session_lines(found: SessionAnswer) -> Iterator[str]:
     for name, value in rows.items():
         if value:
             yield from wrapped(f"{name.ljust(width)}  {value}", indent=" " * (width + 2))
-    for path in found.files_changed[:FILES_LISTED]:
+    for path in first(found.files_changed, FILES_LISTED, "and {} more"):
         yield f"{'changed'.ljust(width)}  {path}"
-    if (more := len(found.files_changed) - FILES_LISTED) > 0:
-        yield f"{'changed'.ljust(width)}  and {more} more"

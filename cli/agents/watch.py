@@ -39,7 +39,7 @@ from .. import typed
 from ..context import doing_when_off, log_place, open_workspace, with_json
 from ..hooking.turns import settle_turn
 from ..intake.transcript import subagents_of
-from ..output import counted, print_json, print_text, warn
+from ..output import counted, print_answer, warn
 from ..screen.pager import pause
 from .reconciliation import SILENT_SECONDS
 
@@ -254,11 +254,8 @@ def command(once: bool, as_json: bool) -> None:
     while True:
         began = time.monotonic()
         for answer in watch.changed():
-            if as_json:
-                print_json(answer)
-            else:
-                recorded = counted(answer.recorded, "event")
-                print_text(f"{answer.session}: {recorded} recorded")
+            line = f"{answer.session}: {counted(answer.recorded, 'event')} recorded"
+            print_answer(answer, [line], as_json=as_json)
         if once:
             return
         pause(max(PAUSE_SECONDS, SHARE * (time.monotonic() - began)))

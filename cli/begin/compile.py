@@ -4,15 +4,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from sprintlog.engine.sprint.plan.recompile import TakePlan
 from sprintlog.engine.sprint.state.tree import CHILDREN
 from sprintlog.projections.views.log import CompiledAnswer, SourceFile
 
 from .. import typed
 from ..context import with_envelope
-from ..output import counted, print_json, print_problems, print_text
+from ..output import counted, print_answer, print_problems
 from ..places import place_in, source_of
 from ..record import Options, recording
 
@@ -21,12 +19,7 @@ if TYPE_CHECKING:
 
 
 @typed.command("compile")
-@typed.argument(
-    "definition",
-    type=click.Path(path_type=Path),
-    default=Path(),
-    metavar="[SPRINT.yaml|DIR]",
-)
+@typed.argument("definition", type=typed.PATH, default=Path(), metavar="[SPRINT.yaml|DIR]")
 @typed.flag("--check", help="Compile without recording.")
 @typed.flag("--strict", help="Reject unknown keys.")
 @typed.folder_option(
@@ -68,12 +61,15 @@ def command(
         definition, workflows=workflows, sprint_id=new_id, is_strict=strict
     )
     warnings = [as_fields(problem) for problem in compiled.warnings]
-    if check and options.as_json:
-        print_json(_checked(compiled, warnings))
-        return
-    print_problems(warnings)
+    if not (check and options.as_json):
+        print_problems(warnings)
     if check:
-        print_text(f"{compiled.sprint_id}: compiles, {_size(compiled)}")
+        files = [
+            SourceFile(str(x.file), sha256(x.content).hexdigest()) for x in compiled.read
+        ]
+        answer = CompiledAnswer(compiled.sprint_id, files, warnings, compiled.plan)
+        line = f"{compiled.sprint_id}: compiles, {_size(compiled)}"
+        print_answer(answer, [line], as_json=options.as_json)
         return
     with recording("compile", options) as run:
         location = run.workspace.location
@@ -88,24 +84,10 @@ def command(
         run.answer(run.handle_with(command, arguments, sprint_id=compiled.sprint_id))
 
 
-def _checked(compiled: "CompiledFiles", warnings: list[dict[str, Any]]) -> CompiledAnswer:
-    """Return the JSON answer of `--check`."""
-    read = [
-        SourceFile(str(read.file), sha256(read.content).hexdigest())
-        for read in compiled.read
-    ]
-    return CompiledAnswer(compiled.sprint_id, read, warnings, compiled.plan)
-
-
 def _size(compiled: "CompiledFiles") -> str:
     """Return a description of the plan's size."""
     level, counts = [compiled.plan], []
-    for key in CHILDREN:
+    for key, noun in zip(CHILDREN, ("phase", "step", "sub-phase"), strict=True):
         level = [child for node in level for child in node.get(key) or ()]
-        counts.append(len(level))
-    phases, steps, sub_phases = counts
-    files = counted(len(compiled.read), "file")
-    return (
-        f"{counted(phases, 'phase')}, {counted(steps, 'step')}, "
-        f"{counted(sub_phases, 'sub-phase')} from {files}"
-    )
+        counts.append(counted(len(level), noun))
+    return f"{', '.join(counts)} from {counted(len(compiled.read), 'file')}"

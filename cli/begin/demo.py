@@ -10,8 +10,6 @@ import tempfile
 from hashlib import sha256
 from pathlib import Path
 
-import click
-
 from sprintlog.engine.errors import RefusedError
 
 from .. import typed
@@ -35,10 +33,11 @@ phases:
     prompt: Read the whole change once more
 """
 STATE_FILE = "PROGRESS.yaml"
+COMMAND = [sys.executable, "-P", "-m", "sprintlog.cli"]
 
 
 @typed.command("demo")
-@typed.argument("folder", required=False, type=click.Path(path_type=Path))
+@typed.argument("folder", required=False, type=typed.PATH)
 def command(folder: Path | None) -> None:
     """Play a short sprint in a new folder to show every command.
 
@@ -60,7 +59,7 @@ class _Demo:
     """One run of the demo in its folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder, self._login = folder, folder / "login.py"
         self._environment = {
             name: value
             for name, value in os.environ.items()
@@ -96,7 +95,7 @@ class _Demo:
     def _crash(self) -> None:
         self._say("A recording process is killed with SIGKILL after its last answer")
         recorder = subprocess.Popen(
-            [*self._command(), "append"],
+            [*COMMAND, "append"],
             cwd=self._folder,
             env=self._environment,
             stdin=subprocess.PIPE,
@@ -163,10 +162,6 @@ class _Demo:
         self._check("over-refined" in self._login.read_text(), "the other is not back")
         self._check(self._digest() != before, "the state is not back")
 
-    @property
-    def _login(self) -> Path:
-        return self._folder / "login.py"
-
     def _save(self, text: str) -> None:
         print_text(f'$ echo "{text}" > {self._login.name}')
         self._login.write_text(f"{text}\n")
@@ -177,16 +172,13 @@ class _Demo:
     def _run(self, *arguments: str) -> None:
         print_text(f"$ sprintlog {shlex.join(arguments)}")
         done = subprocess.run(
-            [*self._command(), *arguments],
+            [*COMMAND, *arguments],
             cwd=self._folder,
             env=self._environment,
             stdin=subprocess.DEVNULL,
             check=False,
         )
         self._check(done.returncode == 0, f"`{arguments[0]}` ended with {done.returncode}")
-
-    def _command(self) -> list[str]:
-        return [sys.executable, "-P", "-m", "sprintlog.cli"]
 
     def _digest(self) -> str:
         return sha256((self._folder / STATE_FILE).read_bytes()).hexdigest()

@@ -58,9 +58,7 @@ def _begin_sprint(given: Mapping[str, Any]) -> None:
 
 
 @command.command()
-@typed.option(
-    "--summary", may_be_empty=True, metavar="TEXT", help="A summary of the result."
-)
+@typed.option("--summary", may_be_empty=True, help="A summary of the result.")
 @with_recording
 def complete(summary: str | None, **given: Any) -> None:
     """Mark the goal as reached, which completes the sprint.

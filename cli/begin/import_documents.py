@@ -137,9 +137,7 @@ def summary(problems: list[list[str]]) -> list[str]:
 
     If several versions have the same problem, the newest version's wording is returned.
     """
-    newest: dict[str, str] = {}
-    for found in problems:
-        newest |= {_place_of(problem): problem for problem in found}
+    newest = {_place_of(problem): problem for found in problems for problem in found}
     if len(problems) == 1:
         return problems[0]
     versions = Counter(

@@ -266,10 +266,9 @@ def _others(folder: Path, known: Collection[Path]) -> Iterator[NotTaken]:
     """Yield the files in known tools' folders that are not imported."""
     places = [folder] if folder.resolve().name in IN_TOOLS else []
     for place in [*places, *(folder / name for name in IN_TOOLS)]:
-        files = sorted(place.iterdir()) if place.is_dir() else []
-        for path in [one for one in files if one.is_file() and one not in known][
-            :FILES_MAX
-        ]:
+        every = sorted(place.iterdir()) if place.is_dir() else []
+        files = [one for one in every if one.is_file() and one not in known]
+        for path in files[:FILES_MAX]:
             try:
                 check_no_link(path, below=folder)
                 kind = recognise(path)

@@ -108,7 +108,9 @@ def take_prd(
     history = read_history(run.file, of_git=of_git)
     if history.is_cut:
         warn_of_cut(run.file)
-    text_file = text or _beside(run.file)
+    # Loops store progress.txt next to their list.
+    beside = run.file.parent / TEXT
+    text_file = text or (beside if beside.is_file() else None)
     said = read_text(str(text_file)) if text_file else ""
     parsed = parse_text(said)
     features = _features(run, history.versions)
@@ -131,12 +133,6 @@ def take_prd(
             refresh(run.workspace, sprint_id)
     if taken:
         refresh_stream(run.workspace, JOURNAL)
-
-
-def _beside(file: Path) -> Path | None:
-    """Return the loop's progress.txt, which is stored next to its list."""
-    beside = file.parent / TEXT
-    return beside if beside.is_file() else None
 
 
 def _take_text(run: Recording, text: str) -> int:

@@ -14,6 +14,7 @@ from sprintlog.engine.extensions import Extension, ExtensionError, named
 from sprintlog.engine.service.from_transcripts import KnownSessions
 from sprintlog.engine.service.state_file_owner import loop_holder
 from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.service.streams.evaluation import StreamEvents
 from sprintlog.engine.sprint.events import AgentRan, IterationStarted, SprintImported
 from sprintlog.engine.sprint.iterations.facts import Ended, Fact, decision_on
 from sprintlog.engine.sprint.plan import create as plans
@@ -196,12 +197,7 @@ class Import(Recording):
             unread=len(unread),
             kept=kept,
         )
-        counts = [
-            f"{number} {PLURALS[noun]}"
-            if number != 1 and noun in PLURALS
-            else counted(number, noun)
-            for noun, number in found.items()
-        ]
+        counts = [counted(n, noun, PLURALS.get(noun)) for noun, n in found.items()]
         if unread:
             counts.append(f"{counted(len(unread), 'line')} not understood → {kept}")
         new = f"{counted(recorded, 'event')} recorded" if recorded else "nothing new"
@@ -268,26 +264,16 @@ def known_sources(workspace: Workspace, sprint_id: str) -> KnownSources:
     """Return the sources of the recorded versions of a sprint's document."""
     sprint = workspace.sprint(sprint_id)
     stretches = effective_ranges(sprint.knowledge.rollbacks, sprint.version)
-    known = KnownSources([], [])
-    for recorded in workspace.events(sprint_id):
-        if recorded.type != SprintImported.type:
-            continue
-        event = CODEC.decode(recorded)
-        assert isinstance(event, SprintImported)
-        known.every.append(event.source)
-        if is_effective(stretches, recorded.version):
-            known.in_force.append(event.source)
-    return known
+    found = StreamEvents(workspace.log, sprint_id, sprint.version).all(SprintImported)
+    sources = [(version, event.source) for version, _, event in found]
+    in_force = [source for version, source in sources if is_effective(stretches, version)]
+    return KnownSources([source for _, source in sources], in_force)
 
 
 def number_of(outcome: Outcome) -> int | None:
     """Return the number of the started iteration, even if it was recorded earlier."""
-    for recorded in outcome.events:
-        if recorded.type == IterationStarted.type:
-            event = CODEC.decode(recorded)
-            assert isinstance(event, IterationStarted)
-            return event.number
-    return None
+    events = map(CODEC.decode, outcome.events)
+    return next((one.number for one in events if isinstance(one, IterationStarted)), None)
 
 
 def new_events(outcome: Outcome) -> int:

@@ -155,11 +155,10 @@ def take_offer(offer: Offer, *options: str) -> None:
     assert offer.command is not None
     _, name, *words = shlex.split(offer.command)
     root = click.get_current_context().find_root()
-    assert isinstance(root.command, click.Group)
-    command = root.command.get_command(root, name)
-    assert command is not None
-    with command.make_context(name, [*words, *options], parent=root) as context:
-        command.invoke(context)
+    found = typed.below(root, name)
+    assert found is not None
+    with found.command.make_context(name, [*words, *options], parent=root) as context:
+        found.command.invoke(context)
 
 
 def _log_above(start: Path) -> tuple[str | None, str | None]:

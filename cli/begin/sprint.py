@@ -30,7 +30,10 @@ from ..output import counted, hint, print_json, print_text, table, warn
 from ..places import place_in, source_of
 from ..record import Options, record, recording
 
-REASON = typed.option("--reason", metavar="TEXT", help="Why.")
+REASON = typed.option("--reason", help="Why.")
+
+
+_OF_GOAL = ("mode", "goal", "idle_threshold", "min_iterations", "hooks")
 
 
 @typed.group("sprint")
@@ -49,7 +52,7 @@ def command() -> None:
     "--max-iterations", least=0, help="Iteration limit, 0 for none. [100 with a goal]"
 )
 @typed.choice_option("--mode", of=MODES, help="The mode: ralph works towards a goal.")
-@typed.option("--goal", metavar="TEXT", help="The goal, in Ralph mode.")
+@typed.option("--goal", help="The goal, in Ralph mode.")
 @typed.number_option(
     "--idle-threshold", least=1, help="Idle iterations before a reflection. [3]"
 )
@@ -72,19 +75,16 @@ def command() -> None:
     help="Run a hook after each iteration; parallel=true and command=TEXT are optional.",
 )
 @context.with_envelope
+@context.packed(dict, _OF_GOAL, "ralph")
 def create(
     new_id: str,
     plan: Path | None,
     sprint_dir: Path | None,
     strict: bool,
     max_iterations: int | None,
-    mode: str | None,
-    goal: str | None,
-    idle_threshold: int | None,
-    min_iterations: int | None,
     max_failures: int | None,
     until: str | None,
-    hooks: tuple[str, ...],
+    ralph: dict[str, Any],
     **given: Any,
 ) -> None:
     """Create a sprint from a goal, or from a compiled plan without any progress.
@@ -100,7 +100,7 @@ def create(
     sprintlog sprint create auth --goal 'People can log in' --max-iterations 40
     """
     check_sprint_id(new_id, field="ID")
-    fields = _goal_fields(mode, goal, idle_threshold, min_iterations, hooks)
+    fields = _goal_fields(**ralph)
     is_loop = plan is None and not fields
     if is_loop and new_id.endswith((".yaml", ".yml")):
         hinted = f"`sprintlog sprint create ID --plan {quote(new_id)}`"
@@ -145,23 +145,14 @@ def create(
 
 
 def _goal_fields(
-    mode: str | None,
-    goal: str | None,
-    idle_threshold: int | None,
-    min_iterations: int | None,
-    hooks: tuple[str, ...],
+    mode: str | None, goal: str | None, hooks: tuple[str, ...], **limits: int | None
 ) -> dict[str, Any]:
     """Return the options about the goal and its hook tasks as document fields."""
     if goal is not None and mode != "standard":
-        return ralph_fields(
-            goal,
-            idle_threshold=idle_threshold,
-            min_iterations=min_iterations,
-            hooks=[hook_from(text) for text in hooks],
-        )
-    if mode == "ralph" or goal or idle_threshold or min_iterations:
+        return ralph_fields(goal, hooks=[*map(hook_from, hooks)], **limits)
+    if mode == "ralph" or goal or any(limits.values()):
         raise click.UsageError("Ralph mode requires --goal, and its options --mode ralph")
-    return {HOOKS: [hook_from(text) for text in hooks]} if hooks else {}
+    return {HOOKS: [*map(hook_from, hooks)]} if hooks else {}
 
 
 def _tell_next(new_id: str, place: Place | None, *, several: bool) -> None:
@@ -169,10 +160,9 @@ def _tell_next(new_id: str, place: Place | None, *, several: bool) -> None:
     if place is None:
         hint(f"run `sprintlog wrap --sprint {quote(new_id)} -- COMMAND` to record a run")
         return
-    typed_next = "`sprintlog sprint start`"
-    if several:
-        typed_next = f"`sprintlog sprint start --sprint {quote(new_id)}`"
-    hint(f"run {typed_next} to start the sprint; its state file is {place.path}")
+    it = f" --sprint {quote(new_id)}" if several else ""
+    starts = f"run `sprintlog sprint start{it}` to start the sprint"
+    hint(f"{starts}; its state file is {place.path}")
 
 
 @command.command()
@@ -219,8 +209,8 @@ def interrupt(reason: str | None, **given: Any) -> None:
 
 @command.command()
 @typed.option("--by", metavar="WHO", help="Who resolved it. [the actor, if operator:WHO]")
-@typed.option("--why", metavar="TEXT", help="Why it can continue.")
-@typed.option("--done", metavar="TEXT", help="The action taken.")
+@typed.option("--why", help="Why it can continue.")
+@typed.option("--done", help="The action taken.")
 @typed.flag("--retry", help="Repeat failed or blocked work.")
 @context.with_recording
 def resume(
@@ -246,7 +236,7 @@ def resume(
 
 
 @command.command()
-@typed.option("--reason", required=True, metavar="TEXT", help="Why.")
+@typed.option("--reason", required=True, help="Why.")
 @context.with_recording
 def block(reason: str, **given: Any) -> None:
     """Mark the sprint as blocked.
@@ -257,9 +247,9 @@ def block(reason: str, **given: Any) -> None:
 
 
 @command.command("needs-human")
-@typed.option("--reason", required=True, metavar="TEXT", help="What a person must decide.")
-@typed.option("--details", metavar="TEXT", help="Details for the decision.")
-@typed.option("--error", metavar="TEXT", help="The underlying error. [the reason]")
+@typed.option("--reason", required=True, help="What a person must decide.")
+@typed.option("--details", help="Details for the decision.")
+@typed.option("--error", help="The underlying error. [the reason]")
 @typed.option("--phase", metavar="ADDRESS", help="The affected leaf. [the pointer's]")
 @context.with_recording
 @context.packed(lifecycle.NeedHuman, lifecycle.NeedHuman.__struct_fields__, "wanted")
@@ -272,11 +262,9 @@ def needs_human(wanted: lifecycle.NeedHuman, **given: Any) -> None:
 
 
 @command.command()
-@typed.option(
-    "--summary", may_be_empty=True, metavar="TEXT", help="A summary of the result."
-)
+@typed.option("--summary", may_be_empty=True, help="A summary of the result.")
 @typed.flag("--abandon-goal", help="Abandon a goal that has not been reached.")
-@typed.option("--reason", metavar="TEXT", help="Why the goal is abandoned.")
+@typed.option("--reason", help="Why the goal is abandoned.")
 @context.with_recording
 def complete(
     summary: str | None, abandon_goal: bool, reason: str | None, **given: Any

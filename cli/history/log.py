@@ -72,7 +72,7 @@ def _known(
 @typed.option(
     "--until", metavar="POINT", callback=AT_POINT, help="Stop at a point as in --at."
 )
-@typed.option("--grep", "text", metavar="TEXT", help="Only events with this text.")
+@typed.option("--grep", "text", help="Only events with this text.")
 @typed.number_option("--last", least=1, help="Only the last N events.")
 @typed.number_option("-n", "--limit", least=1, help="Stop after N events.")
 @typed.flag("--reverse", help="Newest first.")

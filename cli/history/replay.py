@@ -10,7 +10,7 @@ from sprintlog.projections.views import history as views
 from .. import typed
 from ..back.changes import changed
 from ..context import AT_POINT, ReadOptions, open_workspace, with_reading
-from ..output import fitting, print_json, print_text
+from ..output import first, fitting, print_json, print_text
 from ..screen import times
 from ..screen.pager import paged
 
@@ -61,6 +61,4 @@ def _lines(step: ReplayStep) -> Iterator[str]:
         for change in step.changes()
         if change.field not in DERIVED and change.what != "moved"
     ]
-    yield from lines[:CHANGES_MAX]
-    if len(lines) > CHANGES_MAX:
-        yield f"        … and {len(lines) - CHANGES_MAX} more"
+    yield from first(lines, CHANGES_MAX, "        … and {} more")

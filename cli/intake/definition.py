@@ -303,18 +303,15 @@ _CODES = {
     "word": "unknown-word",
     "empty-prompt": "empty-prompt",
     "bad-condition": "bad-condition",
-    "string_too_short": "bad-id",
-    "string_too_long": "bad-id",
-    "greater_than": "out-of-range",
-    "greater_than_equal": "out-of-range",
-    "less_than_equal": "out-of-range",
+    **dict.fromkeys(("string_too_short", "string_too_long"), "bad-id"),
+    **dict.fromkeys(
+        ("greater_than", "greater_than_equal", "less_than_equal"), "out-of-range"
+    ),
 }
 _BELONGS = {
     "string_type": "text",
     "list_type": "a list",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "a mapping"),
     "bool_type": "true or false",
     "int_type": "a whole number",
     "float_type": "a number",
@@ -328,8 +325,7 @@ _KINDS = {
     list: "a list",
     dict: "a mapping",
     bool: "true or false",
-    int: "a number",
-    float: "a number",
+    **dict.fromkeys((int, float), "a number"),
 }
 
 

@@ -60,15 +60,9 @@ def command(explain: bool, reading: ReadOptions) -> None:
 
 def _explained(judged: Judged, score: Score) -> list[str]:
     """Return the breakdown of the best score, and a list of all iterations."""
-    lines = [
-        "",
-        *breakdown_lines(score),
-        "",
-        *list_lines(judged, views.ListedIterations(judged.all())),
-    ]
-    if score.is_given:
-        lines[1:1] = ["its score is a judgement from elsewhere, not the formula's"]
-    return lines
+    origin = ["its score is a judgement from elsewhere, not the formula's"]
+    listed = list_lines(judged, views.ListedIterations(judged.all()))
+    return ["", *origin * score.is_given, *breakdown_lines(score), "", *listed]
 
 
 @typed.command("best")

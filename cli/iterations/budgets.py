@@ -86,39 +86,35 @@ FIELDS = {"cost": "cost_usd", "time": "seconds"}
 
 def with_run_budgets(function: Function) -> Function:
     """Add the budget options of a single run, and `--price`."""
-    function = typed.option(
+    price = typed.option(
         "--price",
         setting="budget.price",
         metavar="IN/OUT",
         help="Dollars per million input and output tokens, such as 3/15, for an agent that "
         "does not report its cost; IN/OUT/CACHED includes cache reads.",
-    )(function)
-    for budget, (metavar, what) in reversed(OPTIONS.items()):
-        function = typed.option(
-            f"--budget-{budget}",
-            f"budget_{budget}",
-            type=Amount(budget, takes_none=False),
-            # `budget.iterations` sets the limit of new sprints.
-            setting=None if budget == "iterations" else f"budget.{budget}",
-            metavar=metavar,
-            help=f"Stop after {what}.",
-        )(function)
-    return function
+    )
+    return _with_budgets(price(function), "Stop after {}.", of_run=True)
 
 
 def with_sprint_budgets(function: Function) -> Function:
     """Add the budget options that apply to all runs of a sprint together."""
+    says = "Stop all runs together after {}; `none` for no limit."
+    return _with_budgets(function, says, of_run=False)
+
+
+def _with_budgets(function: Function, says: str, *, of_run: bool) -> Function:
+    """Add an option for each budget; `sprint limit` sets a sprint's iterations."""
     for budget, (metavar, what) in reversed(OPTIONS.items()):
-        if budget == "iterations":
-            # `sprint limit` sets the number of iterations.
-            continue
-        function = typed.option(
-            f"--budget-{budget}",
-            f"budget_{budget}",
-            type=Amount(budget, takes_none=True),
-            metavar=metavar,
-            help=f"Stop all runs together after {what}; `none` for no limit.",
-        )(function)
+        if of_run or budget != "iterations":
+            function = typed.option(
+                f"--budget-{budget}",
+                f"budget_{budget}",
+                type=Amount(budget, takes_none=not of_run),
+                # `budget.iterations` sets the limit of new sprints.
+                setting=f"budget.{budget}" if of_run and budget != "iterations" else None,
+                metavar=metavar,
+                help=says.format(what),
+            )(function)
     return function
 
 

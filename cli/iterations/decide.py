@@ -11,7 +11,6 @@ from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.iterations.decisions import GiveRecommendation, GoOn
 from sprintlog.projections.views import iterations as views
-from sprintlog.projections.workspace import Outcome
 
 from .. import context, output, record, typed
 from .judgements import recommendation_lines, subject_line
@@ -27,7 +26,7 @@ EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
     help="Exit with 0 (continue), 10 (stop), 11 (rollback) or 12 (escalate).",
 )
 @typed.flag("--go-on", help="Override the advice and continue the loop.")
-@typed.option("--reason", metavar="TEXT", help="Why the loop continues.")
+@typed.option("--reason", help="Why the loop continues.")
 @typed.flag("--explain", help="Show every reason and its confidence.")
 @context.with_recording
 def command(
@@ -47,7 +46,11 @@ def command(
         raise click.UsageError("--reason requires --go-on")
     with record.recording("decide", given) as run:
         asked = GoOn(run.options.masked({"reason": reason})["reason"])
-        claimed = None if go_on else _decide_claim(run)
+        claimed, envelope = None, run.following().envelope()
+        if not go_on:
+            claimed = decide_claim(
+                run.workspace, run.sprint_id, tell=output.note, envelope=envelope
+            )
         if claimed is not None and claimed.sprint.knowledge.tracker.is_empty:
             run.answer(claimed)
             return
@@ -73,10 +76,3 @@ def command(
         run.refresh()
     if says_by_code:
         sys.exit(EXIT_CODES[event.action])
-
-
-def _decide_claim(run: record.Recording) -> Outcome | None:
-    """Decide on the open claim by its evidence; return the outcome, or None."""
-    return decide_claim(
-        run.workspace, run.sprint_id, tell=output.note, envelope=run.following().envelope()
-    )

@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from sprintlog.engine.sprint.iterations import goal, loop, measurement
-from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES
 
 from .. import context, typed
-from ..record import Keep, record
+from ..record import Keep, record, wait_until, with_failure
 from . import options
 
 OWN_MODULES = ("alerts", "best", "compare", "decide", "rules")
@@ -42,14 +41,9 @@ def command() -> None:
 @typed.flag("--snapshot", "with_files", help="Save the files before it starts.")
 @options.with_params
 @context.with_recording
+@context.packed(dict, ("number", "max_iterations", "phase", "beyond_limit"), "said")
 def start(
-    number: int | None,
-    max_iterations: int | None,
-    phase: str | None,
-    beyond_limit: bool,
-    with_files: bool,
-    params: tuple[str, ...],
-    **given: Any,
+    said: dict[str, Any], with_files: bool, params: tuple[str, ...], **given: Any
 ) -> None:
     """Start an iteration; its number is never reused, even after a rollback.
 
@@ -62,9 +56,7 @@ def start(
 
     Example: sprintlog iteration start
     """
-    command = loop.StartIteration(
-        number, max_iterations, phase, beyond_limit, options.read_params(params)
-    )
+    command = loop.StartIteration(params=options.read_params(params), **said)
     keep = None
     if with_files:
         from .snapshots import keeping_start
@@ -74,12 +66,7 @@ def start(
 
 
 @command.command()
-@typed.option(
-    "--summary",
-    may_be_empty=True,
-    metavar="TEXT",
-    help="A summary. [the agent's last message]",
-)
+@typed.option("--summary", may_be_empty=True, help="A summary. [the agent's last message]")
 @options.with_output
 @options.with_metrics
 @options.with_capturing
@@ -157,14 +144,7 @@ def end(
 
 
 @command.command()
-@typed.option("--error", required=True, metavar="TEXT", help="What went wrong.")
-@typed.choice_option(
-    "--category",
-    of=FAILURE_CATEGORIES,
-    default="logic",
-    help="The kind of failure; determines whether it is retried. [logic]",
-)
-@context.UNTIL
+@with_failure
 @context.with_recording
 def fail(error: str, category: str, until: str | None, **given: Any) -> None:
     """Record that an agent run for the goal failed in the current iteration.
@@ -175,6 +155,6 @@ def fail(error: str, category: str, until: str | None, **given: Any) -> None:
     Example: sprintlog iteration fail --error 429 --category rate-limit
     """
     if until is not None:
-        record("iteration fail", given, context.wait_until(until, error, category))
+        record("iteration fail", given, wait_until(until, error, category))
         return
     record("iteration fail", given, goal.FailIteration(error, category))

@@ -296,10 +296,9 @@ def files_lines(files: list[FileChange] | None) -> list[str]:
     """Return a line for each file that differs, or no lines unless two snapshots exist."""
     if files is None:
         return []
-    lines = [f"{file.how.ljust(7)}  {file.path}" for file in files[:FILES_MAX]]
-    if (more := len(files) - FILES_MAX) > 0:
-        lines.append(f"and {more} more: `sprintlog iteration diff A B` names all")
-    return ["", *(lines or ["no file differs"])]
+    lines = [f"{file.how.ljust(7)}  {file.path}" for file in files]
+    more = "and {} more: `sprintlog iteration diff A B` names all"
+    return ["", *(output.first(lines, FILES_MAX, more) or ["no file differs"])]
 
 
 @typed.command("list")

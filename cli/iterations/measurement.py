@@ -28,18 +28,12 @@ from . import options
 @typed.command()
 @typed.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
 @options.with_params
-@typed.option("--note", metavar="TEXT", help="Add a note.")
+@typed.option("--note", help="Add a note.")
 @typed.list_option("--tag", "tags", metavar="WORD", help="Add a tag.")
 @typed.list_option("--untag", "tags_removed", metavar="WORD", help="Remove a tag.")
 @context.with_recording
-def describe(
-    number: int | None,
-    params: tuple[str, ...],
-    note: str | None,
-    tags: tuple[str, ...],
-    tags_removed: tuple[str, ...],
-    **given: Any,
-) -> None:
+@context.packed(dict, ("number", "note", "tags", "tags_removed"), "said")
+def describe(said: dict[str, Any], params: tuple[str, ...], **given: Any) -> None:
     """Record how an iteration was made, or add a note or a tag.
 
     The default is the latest iteration. The data is shown with the measurements, and a
@@ -49,15 +43,13 @@ def describe(
 
     sprintlog iteration describe --param model=small --param seed=7
     """
-    command = DescribeIteration(
-        number, options.read_params(params), note, tags, tags_removed
-    )
+    command = DescribeIteration(params=options.read_params(params), **said)
     record("iteration describe", given, command)
 
 
 @typed.command()
 @typed.argument("number", metavar="N", type=click.IntRange(0))
-@typed.option("--reason", metavar="TEXT", required=True, help="The reason for retraction.")
+@typed.option("--reason", required=True, help="The reason for retraction.")
 @context.with_recording
 def retract(number: int, reason: str, **given: Any) -> None:
     """Retract a wrong measurement: it no longer affects any judgement.
@@ -74,7 +66,7 @@ def retract(number: int, reason: str, **given: Any) -> None:
 
 @typed.command()
 @typed.argument("number", metavar="N", type=click.IntRange(1))
-@typed.option("--reason", metavar="TEXT", required=True, help="Why it is correct.")
+@typed.option("--reason", required=True, help="Why it is correct.")
 @context.with_recording
 def accept(number: int, reason: str, **given: Any) -> None:
     """Accept an iteration's changes to existing tests or to the measure.
@@ -159,7 +151,7 @@ def measure(
     least=0,
     help="Measure nothing: compare later iterations with iteration N.",
 )
-@typed.option("--reason", metavar="TEXT", help="The reason.")
+@typed.option("--reason", help="The reason.")
 @typed.option(
     "--loop-id", metavar="ID", help="The loop's name, like ralph-001. [the sprint's id]"
 )

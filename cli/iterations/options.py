@@ -135,12 +135,11 @@ def with_capturing(function: Function) -> Function:
             help="Run this; exit code 0 means that the build succeeded. Its last line may "
             "be `3/4` (passed/total) or a JSON object of metrics.",
         ),
-        typed.option(
+        typed.seconds_option(
             "--timeout",
             "timeout_seconds",
-            type=click.FloatRange(min=0, min_open=True),
+            takes_zero=False,
             default=TIMEOUT_SECONDS,
-            metavar="SECONDS",
             help=f"Timeout of each of these commands. [{TIMEOUT_SECONDS:g}]",
         ),
         typed.list_option(

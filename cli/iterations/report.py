@@ -53,10 +53,9 @@ def write_page(
     except OSError as error:
         raise SprintlogError(f"{file}: {error.strerror}") from error
     know_for_people(workspace, file)
-    if reading.as_json:
-        output.print_json({"file": str(file), "bytes": len(content)})
-    else:
-        output.print_text(f"wrote {file} ({len(content):,} bytes)")
+    answer = {"file": str(file), "bytes": len(content)}
+    line = f"wrote {file} ({len(content):,} bytes)"
+    output.print_answer(answer, [line], as_json=reading.as_json)
     if opens:
         _open(file)
 

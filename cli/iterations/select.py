@@ -22,7 +22,7 @@ from .options import with_writing
 
 @typed.command()
 @typed.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
-@typed.option("--reason", metavar="TEXT", help="The reason for the choice.")
+@typed.option("--reason", help="The reason for the choice.")
 @typed.flag(
     "--apply",
     "is_applied",

@@ -129,10 +129,8 @@ def _answer(outcome: Outcome, taken: TakenSnapshot, *, as_json: bool) -> None:
     if as_json:
         output.print_json(told)
         return
-    for one in told.left_out[:NAMED_MAX]:
-        output.print_text(f"skipped: {one.path or 'all'}: {one.reason}")
-    if (more := len(told.left_out) - NAMED_MAX) > 0:
-        output.print_text(f"skipped: {more} more")
+    skipped = [f"skipped: {one.path or 'all'}: {one.reason}" for one in told.left_out]
+    print_text(*output.first(skipped, NAMED_MAX, "skipped: {} more"))
     for names in told.collisions[:NAMED_MAX]:
         output.print_text(f"differ only in case: {', '.join(names)}")
     output.print_text(
@@ -220,12 +218,11 @@ def authored_lines(found: Differences, *, most: int | None = None) -> list[str]:
 
 def _lines(files: Sequence[FileChange], most: int | None) -> list[str]:
     lines = []
-    for one in files[:most]:
+    for one in files:
         by = "" if one.by in (UNSET, "agent") else f"  ({str(one.by).replace('-', ' ')})"
         lines.append(f"{one.how.ljust(7)}  {one.path}{by}")
-    if most is not None and (more := len(files) - most) > 0:
-        lines.append(f"and {more} more: `sprintlog iteration diff N` names all")
-    return lines
+    more = "and {} more: `sprintlog iteration diff N` names all"
+    return lines if most is None else output.first(lines, most, more)
 
 
 def _check_paths(meant: Sequence[str], kept: Iterable[Snapshot]) -> None:

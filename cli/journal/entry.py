@@ -73,11 +73,7 @@ def command() -> None:
 @typed.argument("prd_id", metavar="PRD")
 @typed.choice_option("--status", of=parts.STATUSES, required=True, help="The outcome.")
 @typed.option(
-    "--summary",
-    may_be_empty=True,
-    default="",
-    metavar="TEXT",
-    help="What happened, in one line.",
+    "--summary", may_be_empty=True, default="", help="What happened, in one line."
 )
 @typed.option(
     "--iteration", type=int, metavar="N", help="Iteration number in the PRD, from 1. [next]"
@@ -95,17 +91,12 @@ def command() -> None:
 @typed.list_option("--commit", "git_commits", metavar="SHA", help="A commit it made.")
 @typed.option("--retry-count", type=int, metavar="N", help="Number of retries.")
 @typed.option(
-    "--previous-failure",
-    "previous_failure_reason",
-    metavar="TEXT",
-    help="Why the last iteration failed.",
+    "--previous-failure", "previous_failure_reason", help="Why the last iteration failed."
 )
 @typed.choice_option(
     "--recovery-action", of=parts.RECOVERY_ACTIONS, help="An action taken."
 )
-@typed.option(
-    "--guidance", "recovery_guidance", metavar="TEXT", help="Advice for this iteration."
-)
+@typed.option("--guidance", "recovery_guidance", help="Advice for this iteration.")
 @typed.list_option(
     "--dependency", "dependencies_completed", metavar="PRD", help="A completed PRD."
 )
@@ -165,12 +156,8 @@ def list_(
     if status is not None:
         found = [entry for entry in found if entry.status == status]
     found = found[-last:] if last else found
-    print_parts(
-        found,
-        [(x.id, x.timestamp, x.status, x.summary) for x in found],
-        nothing="no entries",
-        as_json=as_json,
-    )
+    rows = [(x.id, x.timestamp, x.status, x.summary) for x in found]
+    print_parts(found, rows, nothing="no entries", as_json=as_json)
 
 
 @command.command()
@@ -219,12 +206,8 @@ def observations(
         found = queries.recent_observations(document, count)
     if type_ is not None:
         found = [observation for observation in found if observation.type == type_]
-    print_parts(
-        found,
-        [(x.type, x.category or "-", x.severity or "-", x.title) for x in found],
-        nothing="no observations",
-        as_json=as_json,
-    )
+    rows = [(x.type, x.category or "-", x.severity or "-", x.title) for x in found]
+    print_parts(found, rows, nothing="no observations", as_json=as_json)
 
 
 def _seconds(duration: float) -> int:

@@ -28,7 +28,7 @@ def command() -> None:
 @command.command()
 @typed.argument("content")
 @typed.choice_option("--type", of=parts.LEARNING_TYPES, required=True, help="The type.")
-@typed.option("--context", default="", metavar="TEXT", help="Where it applies.")
+@typed.option("--context", default="", help="Where it applies.")
 @typed.option(
     "--prd",
     "source_prd_id",
@@ -79,15 +79,8 @@ def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) 
         for learning in document_at(at).learnings
         if (with_retired or learning.still_valid) and type_ in (None, learning.type)
     ]
-    print_parts(
-        found,
-        [
-            (x.id, x.type, f"used {x.times_referenced}", _content(x.content, x.still_valid))
-            for x in found
-        ],
-        nothing="no learnings",
-        as_json=as_json,
-    )
+    rows = [(x.id, x.type, f"used {x.times_referenced}", _content(x)) for x in found]
+    print_parts(found, rows, nothing="no learnings", as_json=as_json)
 
 
 @command.command()
@@ -126,7 +119,7 @@ def use(learning_id: str, prd_id: str, **given: Any) -> None:
 
 @command.command()
 @typed.argument("learning_id", metavar="LEARNING")
-@typed.option("--reason", metavar="TEXT", help="Why the learning is no longer valid.")
+@typed.option("--reason", help="Why the learning is no longer valid.")
 @with_envelope
 def retire(learning_id: str, reason: str | None, **given: Any) -> None:
     """Retire a learning; it remains readable.
@@ -160,7 +153,7 @@ def extract(entry_id: str, adds: bool, **given: Any) -> None:
     print_answer(answer, lines, as_json=given["as_json"])
 
 
-def _content(text: str, still_valid: bool) -> str:
+def _content(learning: Learning) -> str:
     """Return a learning's first line, with a mark if the learning is no longer valid."""
-    first, _, more = text.partition("\n")
-    return f"{'' if still_valid else '(retired) '}{first}{' …' if more else ''}"
+    first, _, more = learning.content.partition("\n")
+    return f"{'' if learning.still_valid else '(retired) '}{first}{' …' if more else ''}"

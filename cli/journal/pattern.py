@@ -25,13 +25,9 @@ def command() -> None:
 @typed.argument("name")
 @typed.choice_option("--type", of=parts.PATTERN_TYPES, required=True, help="The type.")
 @typed.option(
-    "--description",
-    may_be_empty=True,
-    default="",
-    metavar="TEXT",
-    help="The pattern and when to use it.",
+    "--description", may_be_empty=True, default="", help="The pattern and when to use it."
 )
-@typed.list_option("--example", "examples", metavar="TEXT", help="A path or code.")
+@typed.list_option("--example", "examples", help="A path or code.")
 @typed.option(
     "--prd",
     "source_prd_id",
@@ -64,9 +60,5 @@ def list_(type_: str | None, at: str | None, as_json: bool) -> None:
     found = (
         document.patterns if type_ is None else queries.patterns_of_type(document, type_)
     )
-    print_parts(
-        found,
-        [(x.id, x.type, x.confidence or "-", x.name) for x in found],
-        nothing="no patterns",
-        as_json=as_json,
-    )
+    rows = [(x.id, x.type, x.confidence or "-", x.name) for x in found]
+    print_parts(found, rows, nothing="no patterns", as_json=as_json)

@@ -11,7 +11,7 @@ from .entry import document_at
 
 @typed.command("recover")
 @typed.argument("prd_id", metavar="PRD")
-@typed.option("--failure", metavar="TEXT", help="The failure. [from its entry]")
+@typed.option("--failure", help="The failure. [from its entry]")
 @with_point
 def command(prd_id: str, failure: str | None, at: str | None, as_json: bool) -> None:
     """Suggest how to handle a failure: retry with a known remedy, or ask a person.

@@ -105,10 +105,8 @@ def _told(location: Location, rescue: SalvagedLog) -> list[str]:
     verdict = "whole" if rescue.whole else "NOT whole"
     saved = f"{rescue.position} events saved in {rescue.folder}"
     lines = [f"{verdict}: {saved}, head {rescue.head[:16]}"]
-    for found in rescue.ranges:
-        lines.append(f"  {found.first}-{found.last}  {LOSS[found.state]}")
-    if rescue.problem:
-        lines.append(rescue.problem)
+    lines += [f"  {x.first}-{x.last}  {LOSS[x.state]}" for x in rescue.ranges]
+    lines += [rescue.problem] if rescue.problem else []
     if rescue.unread_pages:
         lines.append(f"pages that the disk did not give: {rescue.unread_pages}; check it")
     if rescue.edits_left:

@@ -46,13 +46,9 @@ def _ranges(
 @typed.option("--session", metavar="SESSION", help="Only events of this session.")
 @typed.option("--since", metavar="TIME", callback=HAPPENED, help="Only events since then.")
 @typed.option("--until", metavar="TIME", callback=HAPPENED, help="Only events until then.")
-@typed.option(
-    "--text", metavar="TEXT", help="Only events with this text; - reads it from stdin."
-)
+@typed.option("--text", help="Only events with this text; - reads it from stdin.")
 @typed.option("--pattern", metavar="REGEX", help="Only events that match this pattern.")
-@typed.option(
-    "--reason", required=True, metavar="TEXT", help="The reason, which is recorded."
-)
+@typed.option("--reason", required=True, help="The reason, which is recorded.")
 @typed.flag(
     "--whole-sprint", help="Include plans, and with them all events of their sprints."
 )

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -18,9 +18,6 @@ from ..context import doing_when_off, open_workspace, parse_expected, with_recor
 from ..intake.command_data import handle_event
 from ..intake.files import load
 from ..output import error_answer, print_json
-
-if TYPE_CHECKING:
-    pass
 
 LINE_BYTES_MAX = 9 * 1024 * 1024
 IDLE_SECONDS = 0.05

@@ -43,10 +43,9 @@ def command() -> None:
 
 @command.command()
 @PHASE
-@typed.option(
+@typed.seconds_option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
+    takes_zero=False,
     help="Timeout of the script. [the timeout in the plan; 60]",
 )
 @typed.list_option(
@@ -100,9 +99,7 @@ def run(
 )
 @PHASE
 @typed.flag("--timed-out", help="The gate was terminated at its timeout.")
-@typed.option(
-    "--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="The duration."
-)
+@typed.seconds_option("--duration", help="The duration.")
 @typed.number_option(
     "--attempt", least=1, help="The attempt's number; each is recorded once. [next]"
 )

@@ -33,7 +33,7 @@ TAKEN = {
     help="With spawned: the file with its output. [transcripts/iter-N-HOOK.jsonl]",
 )
 @typed.flag("--again", help="With spawned: its previous process has ended.")
-@typed.option("--error", metavar="TEXT", help="With failed: what went wrong.")
+@typed.option("--error", help="With failed: what went wrong.")
 @with_recording
 def command(status: str, hook_id: str, iteration: int | None, **given: Any) -> None:
     """Record tasks that run in parallel with a goal's iterations.

@@ -73,7 +73,7 @@ with_workflow = typed.several(
 def with_injection(*more: Decorator) -> Decorator:
     """Return a decorator that adds the injection options and the other given options."""
     return typed.several(
-        typed.option("--prompt", metavar="TEXT", help="The prompt."),
+        typed.option("--prompt", help="The prompt."),
         typed.option(
             "--prompt-file", metavar="FILE", help="A file with the prompt; - for stdin."
         ),
@@ -85,7 +85,6 @@ def with_injection(*more: Decorator) -> Decorator:
         *more,
         typed.option(
             "--prefix",
-            metavar="TEXT",
             help=f"Prefix of new ids: TEXT-0, TEXT-1 …, never reused. [{ID_PREFIX}]",
         ),
         with_position,

@@ -4,12 +4,12 @@ from typing import Any
 
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.state.completion import waits_to_go_on
-from sprintlog.engine.sprint.state.words import BLOCKED, FAILURE_CATEGORIES, MODELS
+from sprintlog.engine.sprint.state.words import BLOCKED, MODELS
 
 from .. import context, output, typed
-from ..record import record
+from ..record import record, wait_until, with_failure
 
-REASON = typed.option("--reason", metavar="TEXT", help="Why.")
+REASON = typed.option("--reason", help="Why.")
 
 
 def with_phase(function: context.Function) -> context.Function:
@@ -42,7 +42,7 @@ def start(phase: str | None, model: str | None, **given: Any) -> None:
 
 @command.command()
 @with_phase
-@typed.option("--summary", may_be_empty=True, metavar="TEXT", help="A summary of the work.")
+@typed.option("--summary", may_be_empty=True, help="A summary of the work.")
 def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     """Mark a leaf as completed.
 
@@ -62,14 +62,7 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
 
 @command.command()
 @with_phase
-@typed.option("--error", required=True, metavar="TEXT", help="What went wrong.")
-@typed.choice_option(
-    "--category",
-    of=FAILURE_CATEGORIES,
-    default="logic",
-    help="The kind of failure; determines whether it is retried. [logic]",
-)
-@context.UNTIL
+@with_failure
 def fail(
     phase: str | None, error: str, category: str, until: str | None, **given: Any
 ) -> None:
@@ -89,12 +82,12 @@ def fail(
                 "`sprintlog phase retry`"
             )
         return
-    record("phase fail", given, context.wait_until(until, error, category, phase))
+    record("phase fail", given, wait_until(until, error, category, phase))
 
 
 @command.command()
 @with_phase
-@typed.option("--reason", required=True, metavar="TEXT", help="Why the phase is blocked.")
+@typed.option("--reason", required=True, help="Why the phase is blocked.")
 def block(phase: str | None, reason: str, **given: Any) -> None:
     """Mark a leaf and the sprint as blocked.
 

@@ -296,11 +296,11 @@ def goal_lines(sprint: Sprint, head: Sequence[str]) -> list[str]:
     stands = "" if stands.rpartition(": ")[2] in known else f" ({stands})"
     lines = [] if goal is None else [output.fitting(f"goal{stands}: {goal}")]
     lines.extend([counts.strip()] if counts else [])
-    for identity, step in left[:OPEN_SHOWN_MAX]:
+    shown = []
+    for identity, step in left:
         text = str(step.get("prompt")).partition("\n")[0]
-        lines.append(output.fitting(f"  {identity} ({step.get('status')}): {text}"))
-    if (more := len(left) - OPEN_SHOWN_MAX) > 0:
-        lines.append(f"  and {more} more")
+        shown.append(output.fitting(f"  {identity} ({step.get('status')}): {text}"))
+    lines += output.first(shown, OPEN_SHOWN_MAX, "  and {} more")
     summary = document_fields.mapping_of(plan.document, "ralph-exit").get("final-summary")
     if plan.status == words.COMPLETED and summary:
         lines.append(f"ended: {str(summary).strip().partition(chr(10))[0]}")

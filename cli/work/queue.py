@@ -102,9 +102,7 @@ def command() -> None:
 
 @command.command()
 @typed.argument("title", required=False, metavar="[TITLE]")
-@typed.option(
-    "--description", may_be_empty=True, metavar="TEXT", help="Details. [the title]"
-)
+@typed.option("--description", may_be_empty=True, help="Details. [the title]")
 @typed.choice_option("--priority", of=words.PRIORITIES, help="The priority. [medium]")
 @typed.choice_option("--type", of=words.REQUEST_TYPES, help="The type. [improvement]")
 @typed.option("--id", "identity", metavar="ID", help="The id. [req-N, the next number]")

@@ -64,14 +64,14 @@ def _coming(sprint: Sprint, events: Iterable[Event]) -> Iterator[str]:
             yield fitting(f"the loop works on phase {address}{first}{said}")
 
 
-REASONING = typed.option("--reasoning", required=True, metavar="TEXT", help="The reason.")
+REASONING = typed.option("--reasoning", required=True, help="The reason.")
 
 
 @typed.command()
 @REQUEST
 @REASONING
-@typed.option("--prompt", metavar="TEXT", help="The prompt. [title and description]")
-@typed.option("--id-prefix", metavar="TEXT", help="Derive ids from this prefix. [fix-ID]")
+@typed.option("--prompt", help="The prompt. [title and description]")
+@typed.option("--id-prefix", help="Derive ids from this prefix. [fix-ID]")
 @typed.choice_option("--model", of=MODELS, help="The model to execute it.")
 @with_workflow
 @with_position
@@ -130,7 +130,7 @@ def approve(
 @typed.command()
 @REQUEST
 @REASONING
-@typed.option("--reason", metavar="TEXT", help="Why it is rejected. [the reasoning]")
+@typed.option("--reason", help="Why it is rejected. [the reasoning]")
 @context.with_recording
 def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> None:
     """Reject a request.
@@ -176,7 +176,7 @@ def backlog(request: str, reasoning: str, **given: Any) -> None:
 
 @typed.command()
 @REQUEST
-@typed.option("--reason", required=True, metavar="TEXT", help="Why it is decided again.")
+@typed.option("--reason", required=True, help="Why it is decided again.")
 @context.with_recording
 def reopen(request: str, reason: str, **given: Any) -> None:
     """Revert a decision: the request becomes pending again, and nothing else changes.

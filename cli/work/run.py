@@ -74,19 +74,16 @@ class RunCommand(typed.TypedCommand):
 
 @typed.command(cls=RunCommand, context_settings={"allow_interspersed_args": False})
 @typed.argument("agent", nargs=-1, metavar="[COMMAND [ARGUMENT]…]", type=click.UNPROCESSED)
-@typed.option(
+@typed.seconds_option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    takes_zero=False,
     default=TIMEOUT_SECONDS,
     setting="agent.timeout",
-    metavar="SECONDS",
     help=f"Timeout of each run of COMMAND. [{TIMEOUT_SECONDS}]",
 )
-@typed.option(
+@typed.seconds_option(
     "--idle-timeout",
-    type=click.FloatRange(min=0),
     setting="agent.idle-timeout",
-    metavar="SECONDS",
     help="Timeout without output, 0 for none. [600 for an agent that streams its work and "
     "waits for no tool, otherwise none]",
 )
@@ -104,16 +101,14 @@ class RunCommand(typed.TypedCommand):
     help="Stop immediately, not only at the end, for an undecided request of this "
     "priority or higher.",
 )
-@typed.option(
+@typed.seconds_option(
     "--rest",
     "rest_seconds",
-    type=click.FloatRange(min=0),
     default=REST_SECONDS,
-    metavar="SECONDS",
     help=f"Pause after an iteration towards a goal that changed nothing. [{REST_SECONDS}]",
 )
 @prompt_option.with_prompt_file
-@typed.option("--goal", metavar="TEXT", help="The goal of a new sprint, if there is none.")
+@typed.option("--goal", help="The goal of a new sprint, if there is none.")
 @typed.number_option(
     "--max-iterations", "limit", least=0, help="The sprint's iteration limit, 0 for none."
 )
@@ -142,10 +137,7 @@ def command(
     agent: tuple[str, ...],
     timeout: float,
     idle_timeout: float | None,
-    hook_command: str | None,
     judged: JudgingOptions,
-    stops_on_request: str | None,
-    rest_seconds: float,
     prompt_file: str | None,
     new: NewSprint,
     notifying: Notifying,
@@ -156,7 +148,7 @@ def command(
     sprint_id: str | None,
     as_json: bool,
     dry_run: bool,
-    **spending: Any,
+    **given: Any,
 ) -> None:
     """Drive a sprint: do what `next` answers until the sprint is done or needs a person.
 
@@ -179,7 +171,7 @@ def command(
     Example: sprintlog run -- claude -p --output-format json
     """
     record.check_actor(actor)
-    budgets, price = budgets_and_price(spending)
+    budgets, price = budgets_and_price(given)
     means = RunSettings(
         _agent_meant(agent),
         environment(),
@@ -190,15 +182,13 @@ def command(
         masks=not no_mask,
         agent_variables=settings.setting("agent.environment"),
         gate_variables=tuple(settings.setting("gate.environment") or ()),
-        hook_command=hook_command,
         measure_variables=tuple(settings.setting("measure.environment") or ()),
-        stops_on_request=stops_on_request,
-        rest_seconds=rest_seconds,
         show=stops.show_waiting if output.shows_counting() else None,
         budgets=budgets,
         price=price,
         options=typed_again(click.get_current_context()),
         fallback=_fallback_meant(fallback),
+        **given,
     )
     if dry_run:
         return print_dry_run(sprint_id, means, as_json=as_json)

@@ -139,12 +139,10 @@ def with_notify(function: Function) -> Function:
             setting="notify.of",
             help="Report only this kind; can be repeated. [all]",
         ),
-        typed.option(
+        typed.seconds_option(
             "--notify-wait",
-            type=click.FloatRange(min=0),
             default=WAIT_SECONDS,
             setting="notify.wait",
-            metavar="SECONDS",
             help=f"Report waits longer than this. [{WAIT_SECONDS}]",
         ),
     )

@@ -33,7 +33,7 @@ def inject_(**given: Any) -> None:
 
 
 @command.command()
-@typed.option("--prompt", required=True, metavar="TEXT", help="The task.")
+@typed.option("--prompt", required=True, help="The task.")
 @typed.option("--id", "step", metavar="ID", help="The id. [step-N, never used before]")
 @with_recording
 def add(prompt: str, step: str | None, **given: Any) -> None:
@@ -47,7 +47,7 @@ def add(prompt: str, step: str | None, **given: Any) -> None:
 @command.command()
 @typed.argument("step", metavar="ID")
 @typed.choice_option("--status", of=DYNAMIC_STEP_STATUSES, help="The step's status.")
-@typed.option("--prompt", metavar="TEXT", help="The new task.")
+@typed.option("--prompt", help="The new task.")
 @with_recording
 def update(step: str, status: str | None, prompt: str | None, **given: Any) -> None:
     """Change the status or prompt of a step towards the goal.

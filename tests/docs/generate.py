@@ -213,7 +213,7 @@ def figures() -> Figures:
 
 def own_options(command: click.Command) -> list[click.Option]:
     """Return the options that the help of a command explains itself."""
-    own = sort_options(command.params).own
+    own, _, _ = sort_options(command.params)
     return [p for p in own if isinstance(p, click.Option) and not p.hidden]
 
 
@@ -228,7 +228,7 @@ def shared_options(topic: str) -> list[TypedOption]:
 
 
 def _command_part(path: str, command: click.Command) -> str:
-    shared, topic = (found := sort_options(command.params)).shared, found.topic
+    _, shared, topic = sort_options(command.params)
     context = click.Context(command, info_name=path)
     usage = " ".join([path, *command.collect_usage_pieces(context)])
     parts = [f"## `{path}`", inspect.cleandoc(command.help or "")]
@@ -262,6 +262,8 @@ def _metavar(option: click.Option) -> str:
         return option.metavar
     if isinstance(option.type, click.Choice):
         return "\\|".join(map(str, option.type.choices))
+    if isinstance(option.type, type(click.STRING)):
+        return "TEXT"
     return "PATH" if isinstance(option.type, click.Path) else "N"
 
 
