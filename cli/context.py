@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 import msgspec
@@ -21,11 +21,10 @@ from sprintlog.projections.workspace import Workspace
 from . import settings, typed
 from .output import hint, note, on_terminal, progress, visible, warn
 from .typed import READING, RECORDING
+from .typed import Function as Function
 
 if TYPE_CHECKING:
     from sprintlog.engine.sprint.state.sprint import Sprint
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def here() -> Path:
@@ -251,6 +250,12 @@ class ReadOptions(msgspec.Struct, frozen=True):
     def sprint(self, workspace: Workspace) -> "Sprint":
         """Return the sprint's state at the given point."""
         return workspace.sprint(workspace.choose(self.sprint_id), at=self.at)
+
+    @contextmanager
+    def opened(self) -> "Iterator[tuple[Workspace, Sprint]]":
+        """Open the log of the current folder, and yield it with the sprint's state."""
+        with open_workspace() as workspace:
+            yield workspace, self.sprint(workspace)
 
 
 def packed(

@@ -110,15 +110,8 @@ def host() -> "RpcHost":
     from ..upkeep.schema import schema_of
     from .subprocess_commands import call
 
-    return RpcHost(
-        open=open_workspace,
-        check_is_on=check_is_on,
-        check_actor=check_actor,
-        refresh=_refresh,
-        call=call,
-        schema_of=schema_of,
-        correlation_id=work_in(os.environ),
-    )
+    checks, work = (check_is_on, check_actor), work_in(os.environ)
+    return RpcHost(open_workspace, *checks, _refresh, call, schema_of, work)
 
 
 def _refresh(workspace: Workspace, stream: str) -> None:

@@ -73,12 +73,9 @@ def command(
         return
     with recording("compile", options) as run:
         location = run.workspace.location
-        command = TakePlan(
-            plan=compiled.plan,
-            place=place_in(location, sprint_dir or compiled.file.parent),
-            sources=tuple(source_of(location, *read) for read in compiled.read),
-            until=compiled.until,
-        )
+        place = place_in(location, sprint_dir or compiled.file.parent)
+        sources = tuple(source_of(location, *read) for read in compiled.read)
+        command = TakePlan(compiled.plan, place, sources, compiled.until)
         arguments = {"id": compiled.sprint_id, "plan": compiled.plan}
         arguments |= {"until": compiled.until} if compiled.until else {}
         run.answer(run.handle_with(command, arguments, sprint_id=compiled.sprint_id))

@@ -132,8 +132,8 @@ class Import(Recording):
             source = f"{self.kind}:{digest[:16]}"
             command = plans.ImportDocument(document, source, with_facts=True)
             if source not in known_sources(self.workspace, sprint.id).in_force[-1:]:
-                taken = self.record_fact(sprint.id, command, at=self.options.at)
-                recorded += new_events(taken)
+                at = self.options.at
+                recorded += new_events(self.record_fact(sprint.id, command, at=at))
         if facts and not self._is_there(sprint.id):
             plan = {**ralph_fields(sprint.goal), **sprint.more, KIND: self.kind}
             limit = sprint.loop.max_iterations if sprint.loop else 0

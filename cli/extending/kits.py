@@ -15,6 +15,7 @@ import msgspec
 from sprintlog.engine.adapters.agents.items import Item
 from sprintlog.engine.adapters.agents.output import OutputReader
 from sprintlog.engine.adapters.reports.report import COUNT_MAX, Found, Report
+from sprintlog.engine.command import Command
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.extensions import Extension
 from sprintlog.engine.log.codec import encode
@@ -251,17 +252,16 @@ def _play(log: Workspace, events: Sequence[tuple[str, Data]]) -> None:
         for tag, data in events:
             log.handle_with(SPRINT, RecordExtensionEvent(ExtensionEvent(tag, data)))
 
-    log.handle(StartSprint(), sprint_id=SPRINT)
-    log.handle(StartPhase("one"), sprint_id=SPRINT)
-    log.handle(CompletePhase("one", "first"), sprint_id=SPRINT)
+    def do(*commands: Command) -> None:
+        for command in commands:
+            log.handle(command, sprint_id=SPRINT)
+
+    do(StartSprint(), StartPhase("one"), CompletePhase("one", "first"))
     point = log.sprint(SPRINT).version
     say()
-    log.handle(StartPhase("two"), sprint_id=SPRINT)
-    log.handle(RollBack(point), sprint_id=SPRINT)
-    log.handle(Undo(), sprint_id=SPRINT)
+    do(StartPhase("two"), RollBack(point), Undo())
     say()
-    log.handle(RollBack(point), sprint_id=SPRINT)
-    log.handle(StartPhase("two"), sprint_id=SPRINT)
+    do(RollBack(point), StartPhase("two"))
     say()
 
 

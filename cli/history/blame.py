@@ -60,8 +60,7 @@ def print_line(file: Path, number: int, reading: ReadOptions) -> bool:
     Return False if the file belongs to another sprint. Raise `InvalidInputError` if the
     line differs from the recorded state.
     """
-    with open_workspace() as workspace:
-        sprint = reading.sprint(workspace)
+    with reading.opened() as (workspace, sprint):
         written, place = sprint.plan.place, slice(number - 1, number)
         if written is None or written != place_of(workspace.location, file):
             return False

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -86,11 +87,10 @@ def _known(
 @typed.flag("-v", "--full", "full", help="Show full texts, both numbers and full times.")
 @with_reading
 @packed(EventFilter, ("types", "actors", "phase", "text"), "wanted")
+@packed(dict, ("iteration", "since", "until"), "span")
 def command(
     wanted: EventFilter,
-    iteration: int | None,
-    since: str | None,
-    until: str | None,
+    span: dict[str, Any],
     last: int | None,
     limit: int | None,
     reverse: bool,
@@ -114,7 +114,9 @@ def command(
 
     sprintlog log --follow --all --json
     """
-    ends = reverse or reading.at or until or iteration is not None
+    ends = (
+        (until := span["until"]) or span["iteration"] is not None or reverse or reading.at
+    )
     for is_wrong, problem in (
         (of_journal + whole + bool(session) > 1, "--journal, --session and --all"),
         (reading.at and (whole or session or until), "--at with --all, --session, --until"),
@@ -129,7 +131,7 @@ def command(
             stream = choose_session(workspace.log, session)
         elif not (of_journal or whole):
             stream = sprint_stream(workspace.choose(reading.sprint_id))
-        range_ = range_of(workspace, stream, since=since, until=until, iteration=iteration)
+        range_ = range_of(workspace, stream, **span)
         if reading.at is not None:
             of = None if of_journal else workspace.choose(reading.sprint_id)
             end = workspace.version_at(of, reading.at)
@@ -141,7 +143,9 @@ def command(
         lines = _Lines(say, of_log=whole, oneline=oneline, full=full, folds=folds)
         printing = print_events if reading.as_json else lines.print_events
         head = workspace.log.head().position
-        found = _found(workspace, stream, wanted, last=last, reverse=reverse, until=head)
+        found = select(workspace.log, stream, wanted, reverse=reverse or last is not None)
+        found = (event for event in found if event.position <= head)
+        found = found if last is None else reversed([*islice(found, last)])
         found = filter(is_important, found) if is_short else found
         with paged(wanted=not (reading.as_json or follows)):
             shown = 0
@@ -174,21 +178,6 @@ def _tell_others(workspace: Workspace, stream: str, head: int, shown: int | None
     others = head - (workspace.log.version(stream) if shown is None else shown)
     if others > 0:
         note(f"{counted(others, 'event')} not shown: `sprintlog log --all`")
-
-
-def _found(
-    workspace: Workspace,
-    stream: str | None,
-    wanted: EventFilter,
-    *,
-    last: int | None,
-    reverse: bool,
-    until: int,
-) -> Iterator[RecordedEvent]:
-    """Yield the matching events up to a position, in the requested order."""
-    found = select(workspace.log, stream, wanted, reverse=reverse or last is not None)
-    known = (event for event in found if event.position <= until)
-    return known if last is None else reversed(list(islice(known, last)))
 
 
 def _follow(

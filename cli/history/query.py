@@ -82,12 +82,8 @@ def command(
             progress=progress,
         ) as found:
             try:
-                if as_json:
-                    _print_json(found)
-                elif as_csv:
-                    _print_csv(found)
-                else:
-                    _print_table(found)
+                show = _print_csv if as_csv else _print_table
+                (_print_json if as_json else show)(found)
             except SprintlogError as error:
                 _print_cut(error, found, as_json=as_json, as_csv=as_csv)
                 raise

@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -160,12 +160,8 @@ def served_by() -> "WebHost":
         ]
         return openmetrics(workspace.log.head().position, found)
 
-    return WebHost(
-        check_is_on=check_is_on,
-        refresh=refresh_stream,
-        metrics=metrics,
-        said_of=said_of,
-        plan_rollback=plan,
-        roll_back=lambda *wanted: perform(*step(*wanted)) and None,
-        correlation_id=work_in(os.environ),
-    )
+    def roll_back(*wanted: Any) -> None:
+        perform(*step(*wanted))
+
+    own, work = (check_is_on, refresh_stream), work_in(os.environ)
+    return WebHost(*own, metrics, said_of, plan, roll_back, work)

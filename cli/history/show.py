@@ -51,8 +51,7 @@ def progress(reading: ReadOptions) -> None:
 
     Example: sprintlog show progress --at iter:3
     """
-    with open_workspace() as workspace:
-        sprint = reading.sprint(workspace)
+    with reading.opened() as (_, sprint):
         if not sprint.exists:
             raise NotFoundError(f"there is no sprint {sprint.id}", sprint=sprint.id)
         print_rendered(sprint.document, lambda: render(sprint), as_json=reading.as_json)

@@ -106,10 +106,8 @@ def _lines(found: WhyAnswer) -> Iterator[str]:
         yield from _text("iteration", f"{several}{names}{back}{either}{_when(found)}")
     if (commit := found.committed) is not None:
         yield from _text("commit", f"{commit.id[:12]} by {commit.author}: {commit.subject}")
-    if found.summary and not found.is_between:
-        yield from _text("summary", found.summary)
-    if found.phase:
-        yield from _text("phase", found.phase)
+    yield from _text("summary", None if found.is_between else found.summary)
+    yield from _text("phase", found.phase)
     if found.prompt:
         label = "prompt" if found.phase else "goal"
         yield from _text(label, " ".join(found.prompt.split())[:400])
@@ -148,5 +146,5 @@ def _known(found: WhyAnswer) -> Iterator[str]:
     yield from _text("known by", f"{how} {found.commit[:12]}{was}{older}")
 
 
-def _text(name: str, text: str) -> Iterator[str]:
-    return iter(output.wrapped(f"  {name:12}  {text}", indent=" " * 16))
+def _text(name: str, text: str | None) -> list[str]:
+    return output.wrapped(f"  {name:12}  {text}", indent=" " * 16) if text else []

@@ -1,8 +1,8 @@
 """The budget options of a run and of a sprint, and the lines about budgets in answers."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import click
 
@@ -14,6 +14,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.usage import is_less, plus
 
 from .. import typed
+from ..context import Function
 from ..output import coloured, wrapped
 from ..screen.terminal import ATTENTION, BAD
 
@@ -41,8 +42,6 @@ def raising_lines(sprint: Sprint, budgets: Budgets, now: str) -> Iterator[str]:
                 f"the sprint, as `sprintlog iteration rules set` does: {sums.said(one)}"
             )
 
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 _TIME = r"(?:(\d{1,5})d)?(?:(\d{1,6})h)?(?:(\d{1,8})m)?(?:(\d{1,9})s?)?"
 NONE = "none"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import click
 
 from sprintlog.engine.judging import loop_rules
+from sprintlog.engine.log.event import made_from
 from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
 from .. import settings, typed
@@ -169,16 +170,10 @@ def change_of(
 
     If only exit statuses are measured, missing metrics and equal scores are ignored.
     """
-    change = loop_rules.LoopChange(
-        measure,
-        False if judged.measures_not else None,
-        judged.keeps_files,
-        judged.on_regression,
-        judged.rollbacks_max,
-        judged.selects,
-        until="" if judged.until == "none" else judged.until,
-        review=judged.review,
-        on_tamper=judged.on_tamper,
+    until, measures = judged.until, False if judged.measures_not else None
+    until = "" if until == "none" else until
+    change = made_from(
+        loop_rules.LoopChange, judged, measure=measure, measures=measures, until=until
     )
     if change == loop_rules.LoopChange():
         return None

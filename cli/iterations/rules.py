@@ -78,15 +78,13 @@ def command() -> None:
 @with_judging(by_file=False)
 @with_sprint_budgets
 @context.with_recording
+@context.packed(dict, ("metric", "better", "target", "pointer"), "own")
 def set_(
     weights: tuple[str, ...],
     thresholds: tuple[str, ...],
     verification: bool | None,
     progress_edits: str | None,
-    metric: str | None,
-    better: str | None,
-    target: str | None,
-    pointer: str | None,
+    own: dict[str, str | None],
     dropped: tuple[str, ...],
     from_config: bool,
     judged: JudgingOptions,
@@ -113,7 +111,7 @@ def set_(
         )
     named = tuple(pair for pair in weights if "=" in pair)
     weight = tuple(pair for pair in weights if "=" not in pair)
-    metrics = _metric(metric, better, weight, target, pointer)
+    metrics = _metric(weight, **own)
     loop = _loop_change(judged)
     typed = {n: x for n, x in _numbers("weight", named).items() if x is not None}
     command = ChangeRules(
@@ -143,8 +141,7 @@ def show(reading: context.ReadOptions) -> None:
 
     Example: sprintlog iteration rules show --json
     """
-    with context.open_workspace() as workspace:
-        sprint = reading.sprint(workspace)
+    with reading.opened() as (_, sprint):
         rules = sprint.knowledge.tracker.rules_at(sprint.version)
         budgets = sprint.knowledge.loops.budgets
     answer = views.rules(rules, budgets)
@@ -170,13 +167,10 @@ def show(reading: context.ReadOptions) -> None:
 
 
 def _metric(
-    name: str | None,
-    better: str | None,
-    weights: tuple[str, ...],
-    target: str | None,
-    pointer: str | None,
+    weights: tuple[str, ...], metric: str | None, better: str | None, **more: str | None
 ) -> dict[str, dict[str, Any] | None]:
     """Return the given options of a custom metric."""
+    target, pointer = more["target"], more["pointer"]
     said: dict[str, Any] = {} if better is None else {"better": better}
     for option, given in (("weight", weights), ("target", (target,) if target else ())):
         if len(given) > 1:
@@ -189,11 +183,9 @@ def _metric(
             said[option] = number
     if pointer is not None:
         said["pointer"] = None if pointer == "none" else pointer
-    if name is None:
-        if said:
-            raise click.UsageError(f"--{next(iter(said))} requires --metric NAME")
-        return {}
-    return {name: said}
+    if metric is None and said:
+        raise click.UsageError(f"--{next(iter(said))} requires --metric NAME")
+    return {} if metric is None else {metric: said}
 
 
 def _declared(one: OwnMetric) -> str:

@@ -156,8 +156,7 @@ def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) 
     has_other = bool(more) and _POINT.fullmatch(more[0]) is not None
     points = (one, more[0]) if has_other else (one,)
     paths = more[len(points) - 1 :]
-    with open_workspace() as workspace:
-        sprint = reading.sprint(workspace)
+    with reading.opened() as (workspace, sprint):
         meant = inside(workspace, paths)
         found = compared(workspace, sprint, points, meant, as_patch=as_patch)
     if reading.as_json:
@@ -275,8 +274,7 @@ def show_files(number: int, with_files: bool, reading: ReadOptions) -> None:
 
     sprintlog show iter:3
     """
-    with open_workspace() as workspace:
-        sprint = reading.sprint(workspace)
+    with reading.opened() as (workspace, sprint):
         held = find_snapshot(workspace, sprint, f"iter:{number}")
         snapshot = store_of(workspace).read(held.snapshot)
         judged = None if reading.as_json else evaluate(workspace.log, sprint)

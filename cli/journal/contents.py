@@ -5,7 +5,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import click
 import msgspec
 
 from sprintlog.engine.errors import RefusedError
@@ -138,7 +137,7 @@ def search(
 
 
 @typed.command()
-@typed.argument("file", type=click.Path(path_type=Path), required=False)
+@typed.argument("file", type=typed.PATH, required=False)
 @with_envelope
 def migrate(file: Path | None, **given: Any) -> None:
     """Import a progress.txt: entries, learnings, patterns and the full text.

@@ -94,12 +94,10 @@ def command(
             expected=expected,
             progress=output.counting("events checked"),
         )
-        if head_file is not None:
-            report.findings.extend(findings_of_head(workspace, head_file, signers))
-        if by_git:
-            report.findings.extend(findings_of_git(workspace))
-        if determinism:
-            report.findings.extend(_undetermined(workspace))
+        found = report.findings
+        found += findings_of_head(workspace, head_file, signers) if head_file else ()
+        found += findings_of_git(workspace) if by_git else ()
+        found += _undetermined(workspace) if determinism else ()
     if as_json:
         output.print_json(verified(report))
     else:

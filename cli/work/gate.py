@@ -23,7 +23,7 @@ from sprintlog.projections.views.work import GateAnswer, GateStanding, gate_run
 from sprintlog.projections.workspace import Outcome, Workspace
 
 from .. import typed
-from ..context import ReadOptions, environment, open_workspace, with_reading, with_recording
+from ..context import ReadOptions, environment, with_reading, with_recording
 from ..output import GATE_FAILED, note, print_error, print_json, print_text, table, warn
 from ..record import answer_and_refresh, recording, refresh
 
@@ -137,8 +137,7 @@ def show(phase: str | None, reading: ReadOptions) -> None:
 
     Example: sprintlog gate show --phase build --json
     """
-    with open_workspace() as workspace:
-        sprint = reading.sprint(workspace)
+    with reading.opened() as (_, sprint):
         transitions.check_exists(sprint)
         if phase is not None:
             nodes = [gates.find_gate(sprint, phase)]

@@ -12,7 +12,7 @@ from sprintlog.projections.views.runs import what_is_next
 from sprintlog.projections.views.work import next_answer
 
 from .. import named_sprint, output, stops, typed
-from ..context import ReadOptions, default_actor, open_workspace, with_reading
+from ..context import ReadOptions, default_actor, with_reading
 from ..prompt_option import prompt_file_in, with_prompt_file
 from ..record import check_actor
 from ..screen import times
@@ -36,8 +36,7 @@ def command(only_prompt: bool, prompt_file: str | None, reading: ReadOptions) ->
 
     Example: sprintlog next --json | jq -r .do
     """
-    with open_workspace() as workspace:
-        sprint = reading.sprint(workspace)
+    with reading.opened() as (workspace, sprint):
         action = named_sprint.told(what_is_next(workspace, sprint, at=reading.at))
         file, is_now = prompt_file_in(workspace, prompt_file), reading.at is None
         action = with_prompt(workspace, sprint, action, file=file, now=is_now)

@@ -18,7 +18,7 @@ from sprintlog.projections.views import queue as views
 from sprintlog.projections.views.queue import RequestHistory, RequestWithHistory
 
 from .. import typed
-from ..context import ReadOptions, open_workspace, with_reading, with_recording
+from ..context import ReadOptions, with_reading, with_recording
 from ..intake.files import read_text
 from ..output import hint, print_answer, table
 from ..record import record
@@ -152,8 +152,7 @@ def list_(reading: ReadOptions, **wanted: tuple[str, ...]) -> None:
 
     Example: sprintlog queue list --status pending --json
     """
-    with open_workspace() as workspace:
-        sprint = reading.sprint(workspace)
+    with reading.opened() as (_, sprint):
         transitions.check_exists(sprint)
         found = views.matching(sprint, wanted)
         answer = [views.request(sprint, entry) for entry in found]
@@ -170,8 +169,7 @@ def show(request: str, reading: ReadOptions) -> None:
 
     Example: sprintlog queue show req-1
     """
-    with open_workspace() as workspace:
-        sprint = reading.sprint(workspace)
+    with reading.opened() as (workspace, sprint):
         entry = find_request(sprint, request)
         found = views.with_history(sprint, entry, workspace.events(sprint.id))
     print_answer(found, lines_of(found), as_json=reading.as_json)

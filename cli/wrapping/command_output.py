@@ -8,7 +8,7 @@ from sprintlog.engine.adapters.hooks.transcript_calls import StreamCalls
 from sprintlog.engine.adapters.processes.output import Output
 from sprintlog.engine.sprint.answers.verdict import Answer
 
-from .frames import ENDED, FRAME, MISSED, read_missed, read_result
+from .frames import COUNTS, ENDED, FRAME, MISSED, RESULT, read_pair
 
 
 class Heard:
@@ -29,9 +29,9 @@ class Heard:
             kind, size = FRAME.unpack(head)
             content = _exactly(frames, size)
             if kind == ENDED:
-                self.ended = read_result(content)
+                self.ended = read_pair(RESULT, content)
             elif kind == MISSED:
-                out, errors = read_missed(content)
+                out, errors = read_pair(COUNTS, content)
                 self.output.miss(out)
                 self.errors.miss(errors)
             elif kind == 1:

@@ -20,8 +20,7 @@ ENDED, MISSED = 0, 3
 """The kinds of the frames that report the end of the command, and the unsent bytes of
 standard output and standard error. All other kinds are descriptor numbers, with their
 output."""
-_RESULT = struct.Struct("!iq")
-_COUNTS = struct.Struct("!qq")
+RESULT, COUNTS = struct.Struct("!iq"), struct.Struct("!qq")
 
 
 PATIENCE_SECONDS = 2.0
@@ -98,23 +97,17 @@ def printed(number: int, chunk: bytes) -> bytes:
 
 def missed(counts: Mapping[int, int]) -> bytes:
     """Return the frame with the number of unsent bytes of each descriptor."""
-    content = _COUNTS.pack(counts.get(1, 0), counts.get(2, 0))
+    content = COUNTS.pack(counts.get(1, 0), counts.get(2, 0))
     return FRAME.pack(MISSED, len(content)) + content
 
 
-def read_missed(content: bytes) -> tuple[int, int]:
-    """Return how many bytes of standard output and standard error are unsent."""
-    out, errors = _COUNTS.unpack(content)
-    return out, errors
+def read_pair(form: struct.Struct, content: bytes) -> tuple[int, int]:
+    """Return the numbers in a frame: the unsent bytes or the exit code and milliseconds."""
+    one, other = form.unpack(content)
+    return one, other
 
 
 def result(exit_code: int, milliseconds: int) -> bytes:
     """Return the frame that reports the end of a command."""
-    content = _RESULT.pack(exit_code, milliseconds)
+    content = RESULT.pack(exit_code, milliseconds)
     return FRAME.pack(ENDED, len(content)) + content
-
-
-def read_result(content: bytes) -> tuple[int, int]:
-    """Return the exit code and the duration in milliseconds."""
-    exit_code, milliseconds = _RESULT.unpack(content)
-    return exit_code, milliseconds

@@ -169,7 +169,9 @@ class _Recorded(msgspec.Struct, eq=False):
     def __post_init__(self) -> None:
         self._within = os.environ.get(WITHIN, "")
         self._work = work_of(os.environ, self._key)
-        self._since = max(self._workspace.log.head().position - self._before_us(), 0)
+        # Hooks may have recorded events before the log was opened.
+        before = BEFORE_MAX if self._work == self._key else 0
+        self._since = max(self._workspace.log.head().position - before, 0)
 
     def record(
         self,
@@ -259,10 +261,6 @@ class _Recorded(msgspec.Struct, eq=False):
             raise lost
         at = from_milliseconds(began)
         return wrap.record_loss(self._workspace, self._sprint(at), actor=self._actor)
-
-    def _before_us(self) -> int:
-        """Return how many events hooks may have recorded before the log was opened."""
-        return BEFORE_MAX if self._work == self._key else 0
 
     def _sprint(self, at: str) -> str:
         """Return the sprint that the command belongs to; create a sprint if necessary."""

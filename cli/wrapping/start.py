@@ -8,7 +8,7 @@ import os
 import selectors
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn, Self
 
@@ -281,46 +281,37 @@ def _record(
     def tell(problem: str) -> None:
         with suppress(OSError):
             # The message must not depend on modules that may fail to import.
-            shown = (
-                c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(problem.split())
-            )
-            line = "".join(shown)
+            said = " ".join(problem.split())
+            line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in said)
             os.write(saying, f"{line}\n".encode(errors="replace"))
 
     try:
-        _recording(asked, heard, tell, key=key, waiting=waiting)
+        began = time.time_ns() // 1_000_000
+        # Imported here: the command is already running, so the imports do not delay it.
+        import threading
+        from pathlib import Path
+
+        from sprintlog.engine.adapters.git import untrusted
+
+        stands: list[untrusted.RepositoryState | None] = []
+
+        def look() -> None:
+            stands.append(untrusted.repository_state(Path.cwd(), os.environ))
+
+        # Started first, because the command may change the repository at any moment.
+        looking = threading.Thread(target=look, daemon=True)
+        looking.start()
+        from .recorder import record
+
+        def before() -> untrusted.RepositoryState | None:
+            looking.join()
+            return stands[0] if stands else None
+
+        with open(heard, "rb", buffering=0) as frames:
+            record(
+                asked, frames, tell, key=key, began=began, before=before, waiting=waiting
+            )
     except Exception as error:  # noqa: BLE001 (nothing else reports errors of this process)
         hint = getattr(error, "hint", None)
         kind = "" if hasattr(error, "hint") else f"{type(error).__name__}: "
         tell(f"not recorded: {kind}{error}" + (f" ({hint})" if hint else ""))
-
-
-def _recording(
-    asked: WrapRequest,
-    heard: int,
-    tell: Callable[[str], None],
-    *,
-    key: str,
-    waiting: HeldCommand | None,
-) -> None:
-    began = time.time_ns() // 1_000_000
-    # Imported here: the command is already running, so the imports do not delay it.
-    import threading
-    from pathlib import Path
-
-    from sprintlog.engine.adapters.git.untrusted import RepositoryState, repository_state
-
-    stands: list[RepositoryState | None] = []
-    # Started first, because the command may change the repository at any moment.
-    looking = threading.Thread(
-        target=lambda: stands.append(repository_state(Path.cwd(), os.environ)), daemon=True
-    )
-    looking.start()
-    from .recorder import record
-
-    def before() -> RepositoryState | None:
-        looking.join()
-        return stands[0] if stands else None
-
-    with open(heard, "rb", buffering=0) as frames:
-        record(asked, frames, tell, key=key, began=began, before=before, waiting=waiting)

@@ -12,12 +12,13 @@ import pytest
 
 from sprintlog.cli.wrapping import start
 from sprintlog.cli.wrapping.frames import (
+    COUNTS,
     ENDED,
     FRAME,
     MISSED,
     WrapRequest,
     printed,
-    read_missed,
+    read_pair,
 )
 from tests import needs
 from tests.adapters.remains import gone_with
@@ -107,7 +108,7 @@ def test_frames_stay_whole(pipes: tuple[int, int], monkeypatch: pytest.MonkeyPat
         kinds.append(kind)
         whole += size if kind == 1 else 0
         if kind == MISSED:
-            assert read_missed(content) == (400_000 - whole, 7)
+            assert read_pair(COUNTS, content) == (400_000 - whole, 7)
     assert kinds[-2:] == [MISSED, ENDED]
     assert printed(1, b"x") == FRAME.pack(1, 1) + b"x"
 
