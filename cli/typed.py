@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-PATH = click.Path(path_type=Path)
 
 
 class _Completed(click.Parameter):
@@ -173,11 +172,6 @@ def sort_options(
     return [p for p in params if id(p) not in known], shared, topic
 
 
-def _name_of(option: click.Option) -> str:
-    name = option.opts[0]
-    return f"{name} (with --json)" if name == "--fields" else name
-
-
 class _Typed(click.Command):
     """A command or group with the common options; its docstring ends with examples."""
 
@@ -237,7 +231,8 @@ class TypedCommand(_Typed):
         shown = [p.get_help_record(ctx) for p in options]
         with formatter.section("Options"):
             formatter.write_dl([row for row in shown if row])
-        names = ", ".join(_name_of(option) for option in shared)
+        first = [option.opts[0] for option in shared]
+        names = ", ".join(f"{x} (with --json)" if x == "--fields" else x for x in first)
         formatter.write_paragraph()
         formatter.write_text(
             f"{topic.capitalize()} options, the same everywhere: {names}; "
@@ -320,6 +315,11 @@ def argument(*names: str, **given: Any) -> Callable[[Function], Function]:
     return click.argument(*names, cls=TypedArgument, **given)
 
 
+def path_argument(*names: str, **given: Any) -> Callable[[Function], Function]:
+    """Add an argument whose value is a path."""
+    return argument(*names, type=click.Path(path_type=Path), **given)
+
+
 def option(*names: str, **given: Any) -> Callable[[Function], Function]:
     """Add an option to a command; several commands can share the option."""
     return _adding(ValueOption(names, **given))
@@ -361,7 +361,7 @@ def file_option(
     *names: str, metavar: str = "FILE", **given: Any
 ) -> Callable[[Function], Function]:
     """Add an option whose value is a path."""
-    return option(*names, type=PATH, metavar=metavar, **given)
+    return option(*names, type=click.Path(path_type=Path), metavar=metavar, **given)
 
 
 def folder_option(*names: str, **given: Any) -> Callable[[Function], Function]:

@@ -70,15 +70,9 @@ def reconcile_session(
     calls = [*kept.calls.calls.values()]
     if patience and kept.is_over and any(one.call.is_unfinished for one in calls):
         time.sleep(patience)
-    now = workspace.now()
+    log, now = workspace.log, workspace.now()
     taken = take_calls(
-        workspace.log,
-        stream,
-        calls,
-        is_over=kept.is_over,
-        now=now,
-        work=work,
-        seconds=seconds,
+        log, stream, calls, is_over=kept.is_over, now=now, work=work, seconds=seconds
     )
     ran, found = kept.whole.ran()[0], None
     if kept.is_over and ran.usage is not None:
@@ -239,15 +233,10 @@ def _compared(workspace: Workspace, run: AgentRunEnded, *, actor: str) -> Iterat
         keep_copy(workspace, stream)
     told = {stream for stream, _ in hooked}
     place = HookPlace(str(workspace.location.root), os.environ.get("HOME", ""))
+    log, one = workspace.log, OneRun(run.work, run.since)
     for stream, calls in run.calls.sessions(run.agent, place).items():
         taken = take_calls(
-            workspace.log,
-            stream,
-            calls,
-            is_over=True,
-            now=workspace.now(),
-            run=OneRun(run.work, run.since),
-            seconds=SECONDS,
+            log, stream, calls, is_over=True, now=workspace.now(), run=one, seconds=SECONDS
         )
         if taken.recorded and stream in told:
             line = f"hooks reported {taken.seen} of {counted(len(calls), 'tool call')}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @typed.command("compile")
-@typed.argument("definition", type=typed.PATH, default=Path(), metavar="[SPRINT.yaml|DIR]")
+@typed.path_argument("definition", default=Path(), metavar="[SPRINT.yaml|DIR]")
 @typed.flag("--check", help="Compile without recording.")
 @typed.flag("--strict", help="Reject unknown keys.")
 @typed.folder_option(

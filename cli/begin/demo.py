@@ -9,6 +9,7 @@ import sys
 import tempfile
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from sprintlog.engine.errors import RefusedError
 
@@ -37,7 +38,7 @@ COMMAND = [sys.executable, "-P", "-m", "sprintlog.cli"]
 
 
 @typed.command("demo")
-@typed.argument("folder", required=False, type=typed.PATH)
+@typed.path_argument("folder", required=False)
 def command(folder: Path | None) -> None:
     """Play a short sprint in a new folder to show every command.
 
@@ -60,11 +61,12 @@ class _Demo:
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._login = folder, folder / "login.py"
-        self._environment = {
+        environment = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith(("SPRINTLOG_", "_SPRINTLOG"))
         }
+        self._place: dict[str, Any] = {"cwd": folder, "env": environment}
 
     def play(self) -> None:
         """Run every scene; raise `RefusedError` if a scene does not end as expected."""
@@ -94,12 +96,9 @@ class _Demo:
 
     def _crash(self) -> None:
         self._say("A recording process is killed with SIGKILL after its last answer")
+        piped = subprocess.PIPE
         recorder = subprocess.Popen(
-            [*COMMAND, "append"],
-            cwd=self._folder,
-            env=self._environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            [*COMMAND, "append"], stdin=piped, stdout=piped, **self._place
         )
         assert recorder.stdin is not None
         assert recorder.stdout is not None
@@ -172,11 +171,7 @@ class _Demo:
     def _run(self, *arguments: str) -> None:
         print_text(f"$ sprintlog {shlex.join(arguments)}")
         done = subprocess.run(
-            [*COMMAND, *arguments],
-            cwd=self._folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            check=False,
+            [*COMMAND, *arguments], stdin=subprocess.DEVNULL, check=False, **self._place
         )
         self._check(done.returncode == 0, f"`{arguments[0]}` ended with {done.returncode}")
 

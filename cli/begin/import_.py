@@ -17,7 +17,7 @@ from ..intake.imported import Imported
 from ..record import Options
 from .import_record import Import, take_sessions, warn_of_cut
 
-FILE = typed.PATH
+FILE = click.Path(path_type=Path)
 
 
 class Recognising(typed.TypedGroup):

@@ -147,7 +147,7 @@ def extended_command(name: str) -> click.Command | None:
             return None
 
     @typed.command(name, epilog=f"Example: sprintlog import {name} PATH")
-    @typed.argument("path", type=click.Path(path_type=Path))
+    @typed.path_argument("path")
     @with_sprint
     @with_actor
     @with_json
@@ -168,7 +168,7 @@ Tools = dict[str, set[Path]]
 
 
 @typed.command("folder")
-@typed.argument("folder", type=click.Path(path_type=Path), default=Path())
+@typed.path_argument("folder", default=Path())
 @with_actor
 @with_json
 def folder(folder: Path, as_json: bool, actor: str) -> None:

@@ -160,9 +160,10 @@ def _tell_next(new_id: str, place: Place | None, *, several: bool) -> None:
     if place is None:
         hint(f"run `sprintlog wrap --sprint {quote(new_id)} -- COMMAND` to record a run")
         return
-    it = f" --sprint {quote(new_id)}" if several else ""
-    starts = f"run `sprintlog sprint start{it}` to start the sprint"
-    hint(f"{starts}; its state file is {place.path}")
+    typed_next = "`sprintlog sprint start`"
+    if several:
+        typed_next = f"`sprintlog sprint start --sprint {quote(new_id)}`"
+    hint(f"run {typed_next} to start the sprint; its state file is {place.path}")
 
 
 @command.command()

@@ -114,13 +114,11 @@ def command(
 
     sprintlog log --follow --all --json
     """
-    ends = (
-        (until := span["until"]) or span["iteration"] is not None or reverse or reading.at
-    )
+    cut = (until := span["until"]) or span["iteration"] is not None or reverse or reading.at
     for is_wrong, problem in (
         (of_journal + whole + bool(session) > 1, "--journal, --session and --all"),
         (reading.at and (whole or session or until), "--at with --all, --session, --until"),
-        (follows and ends, "--follow with --reverse, --at, --until or --iteration"),
+        (follows and cut, "--follow with --reverse, --at, --until or --iteration"),
         (reverse and last is not None, "--reverse with --last; use --limit"),
     ):
         if is_wrong:

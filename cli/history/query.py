@@ -74,12 +74,9 @@ def command(
             path = str(refreshed(opened[""], fresh=fresh, progress=progress))
             output.print_json({"file": path}) if as_json else output.print_text(path)
             return
+        asked = opened if logs else opened[""]
         with ask(
-            opened if logs else opened[""],
-            _read(sql),
-            seconds_max=timeout,
-            fresh=fresh,
-            progress=progress,
+            asked, _read(sql), seconds_max=timeout, fresh=fresh, progress=progress
         ) as found:
             try:
                 show = _print_csv if as_csv else _print_table

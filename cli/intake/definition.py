@@ -62,12 +62,9 @@ class DefinitionError(InvalidInputError):
 
     def __init__(self, problems: list[Problem]) -> None:
         first = next(problem for problem in problems if not problem.is_warning)
+        field = field_path(first.path) or None
         super().__init__(
-            first.message,
-            file=first.file,
-            line=first.line,
-            field=field_path(first.path) or None,
-            hint=first.hint,
+            first.message, file=first.file, line=first.line, field=field, hint=first.hint
         )
         self.problems = problems
         self.fields["problems"] = [as_fields(problem) for problem in problems]

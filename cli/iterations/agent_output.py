@@ -48,12 +48,9 @@ def recorded_run(
     if said is not None and said.learnings:
         options = Options(given)
         with open_workspace() as workspace:
+            sprint_id = workspace.choose(options.sprint_id)
             said = keep_learnings(
-                workspace,
-                workspace.choose(options.sprint_id),
-                said,
-                actor=options.actor,
-                masks=options.masks,
+                workspace, sprint_id, said, actor=options.actor, masks=options.masks
             )
     return ran, summary, said
 
@@ -76,9 +73,7 @@ def _problem(name: str, ran: AgentRan, *, is_cut: bool) -> str | None:
     lines = counted(ran.lines, "line")
     if ran.agent is None:
         return f"{name}: {lines} from an unknown agent, kept as plain text"
-    problems = []
-    if ran.unknown_lines:
-        problems.append(f"{ran.unknown_lines} of {lines} not understood")
-    if is_cut:
-        problems.append("ends in the middle of the work")
-    return f"{name}: {', '.join(problems)}" if problems else None
+    unknown = f"{ran.unknown_lines} of {lines} not understood" if ran.unknown_lines else ""
+    cut = "ends in the middle of the work" if is_cut else ""
+    problems = ", ".join(filter(None, (unknown, cut)))
+    return f"{name}: {problems}" if problems else None

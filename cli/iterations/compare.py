@@ -60,13 +60,11 @@ def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
         answer, lines = comparison(sides, files), [*side_lines(sides), *files_lines(files)]
         if len({of.sprint.id for of, _ in sides}) > 1:
             names = [f"{of.sprint.id}:{one.number}" for of, one in sides]
-            found = rank(
-                [
-                    candidate(of, one.number, n, size_of(workspace, of.sprint, one.number))
-                    for n, (of, one) in enumerate(sides)
-                ],
-                names.__getitem__,
-            )
+            rivals = [
+                candidate(of, one.number, n, size_of(workspace, of.sprint, one.number))
+                for n, (of, one) in enumerate(sides)
+            ]
+            found = rank(rivals, names.__getitem__)
             best = None if found.best is None else names[found.best.attempt]
             answer = replace(answer, best=best, reason=found.reason)
             lines.append(f"best: {best or 'none'}: {found.reason}")

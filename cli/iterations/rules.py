@@ -114,13 +114,10 @@ def set_(
     metrics = _metric(weight, **own)
     loop = _loop_change(judged)
     typed = {n: x for n, x in _numbers("weight", named).items() if x is not None}
+    limits = told.thresholds | (loop.thresholds if loop else {})
     command = ChangeRules(
-        {**told.weights, **typed},
-        {
-            **told.thresholds,
-            **(loop.thresholds if loop else {}),
-            **_numbers("threshold", thresholds),
-        },
+        told.weights | typed,
+        limits | _numbers("threshold", thresholds),
         told.verification_required if verification is None else verification,
         progress_edits or told.progress_edits,
         {**metrics, **dict.fromkeys(dropped)},

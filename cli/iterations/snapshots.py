@@ -67,10 +67,11 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
     arguments = {"patterns": [*patterns], "file_max": file_max}
     with recording("iteration snapshot", given) as run:
         with output.progress_if_long(SAVING):
+            limits = limits_of(run.workspace, file_max=file_max, patterns=patterns)
             outcome, taken = take_and_record(
                 run.workspace,
                 run.sprint_id,
-                limits=limits_of(run.workspace, file_max=file_max, patterns=patterns),
+                limits=limits,
                 envelope=run.envelope(arguments),
             )
         try:

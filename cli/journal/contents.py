@@ -137,7 +137,7 @@ def search(
 
 
 @typed.command()
-@typed.argument("file", type=typed.PATH, required=False)
+@typed.path_argument("file", required=False)
 @with_envelope
 def migrate(file: Path | None, **given: Any) -> None:
     """Import a progress.txt: entries, learnings, patterns and the full text.

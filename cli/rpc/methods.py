@@ -83,24 +83,19 @@ def methods_for(asking: Asking) -> list[str]:
 
 
 def _record(log: ResidentLog, given: params.Record, asking: Asking) -> Any:
-    workspace = log.to_record()
-    sprint_id = given.sprint or asking.sprint
-    return record_command(
-        workspace, given.command, sprint_id=sprint_id, **_envelope(given, asking)
-    )
+    return record_command(log.to_record(), given.command, **_about(given, asking))
 
 
 def _append(log: ResidentLog, given: params.Append, asking: Asking) -> Any:
-    workspace = log.to_record()
     line = {x: getattr(given, x) for x in ("type", "data", "stream", "observed")}
-    return append_event(
-        workspace, line, sprint_id=asking.sprint, **_envelope(given, asking)
-    )
+    return append_event(log.to_record(), line, **_about(given, asking))
 
 
-def _envelope(given: params.AboutEvents, asking: Asking) -> Any:
+def _about(given: params.AboutEvents, asking: Asking) -> Any:
+    """Return the sprint and the envelope of the events that a request records."""
     expect = given.expect
     return {
+        "sprint_id": getattr(given, "sprint", None) or asking.sprint,
         "actor": asking.host.check_actor(given.actor or asking.actor),
         "at": given.at,
         "key": given.key,

@@ -99,12 +99,9 @@ def command(
                 nothing="nothing was erased",
                 remark="; it cannot be undone",
             )
+        erased = found.events, found.texts
         note = redaction.note_of(
-            found.events,
-            found.texts,
-            reason=mask(reason),
-            actor=check_actor(actor),
-            at=workspace.now(),
+            *erased, reason=mask(reason), actor=check_actor(actor), at=workspace.now()
         )
         done = redaction.redact(workspace, note)
         done = replace(done, unreached=[*left, *done.unreached])

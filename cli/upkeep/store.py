@@ -28,7 +28,7 @@ def command() -> None:
 
 
 @command.command()
-@typed.argument("file", type=click.Path(path_type=Path))
+@typed.path_argument("file")
 @with_json
 def backup(file: Path, as_json: bool) -> None:
     """Back up the log to one file while other processes may write, and verify the copy.

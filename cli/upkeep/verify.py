@@ -87,12 +87,9 @@ def command(
     if signers is not None and head_file is None:
         raise click.UsageError("--allowed-signers requires --head or --proof")
     with open_workspace(check_head=False) as workspace:
+        progress = output.counting("events checked")
         report = verify(
-            workspace,
-            quick=quick,
-            full=full,
-            expected=expected,
-            progress=output.counting("events checked"),
+            workspace, quick=quick, full=full, expected=expected, progress=progress
         )
         found = report.findings
         found += findings_of_head(workspace, head_file, signers) if head_file else ()
@@ -204,19 +201,15 @@ def check_proof(file: Path, signers: Path | None, *, as_json: bool) -> None:
             who = _signed_by(proof, signers)
         except RefusedError as error:
             problems.append(error.message)
-    position = int(proof.event.get("position", 0))
+    at = int(proof.event.get("position", 0))
     answer = ProofAnswer(
-        position=position,
-        file=str(file),
-        is_proof=not problems,
-        signed_by=who,
-        problems=problems,
+        position=at, file=str(file), is_proof=not problems, signed_by=who, problems=problems
     )
     lines = [f"damage  {file}: {problem}" for problem in problems]
     signed = f", signed by {who}" if who else ", by a head with an unchecked signature"
     if not problems:
         erased = ", whose text was erased" if proofs.is_erased(proof) else ""
-        lines.append(f"proved: position {position}{erased}{signed}")
+        lines.append(f"proved: position {at}{erased}{signed}")
     output.print_answer(answer, lines, as_json=as_json)
     if problems:
         sys.exit(output.INTEGRITY)

@@ -208,12 +208,9 @@ def answer_gate(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> int
     if any(isinstance(event, GateBlocked) for event in events):
         word = words.BLOCKED
     try:
+        recorded = [*map(reference, outcome.events)]
         answer = gate_run(
-            outcome.sprint,
-            checked,
-            [*map(reference, outcome.events)],
-            status=word,
-            duplicate=outcome.duplicate,
+            outcome.sprint, checked, recorded, status=word, duplicate=outcome.duplicate
         )
         if as_json:
             print_json(answer)

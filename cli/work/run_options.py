@@ -40,12 +40,9 @@ def print_dry_run(named: str | None, means: RunSettings, *, as_json: bool) -> No
     action = named_sprint.told(next_action(sprint, now=now))
     budgets = planned(sprint, means.budgets, now=now)
     if as_json:
+        command, left = tuple(means.command), answered(budgets)
         found = DryRun(
-            sprint=sprint.id,
-            next=action,
-            command=tuple(means.command),
-            budgets=answered(budgets),
-            is_run_now=is_run,
+            sprint=sprint.id, next=action, command=command, budgets=left, is_run_now=is_run
         )
         output.print_json(found)
         return
