@@ -8,12 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from sprintlog.engine.adapters.hooks import transcript_calls as transcripts
 from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
-from sprintlog.engine.adapters.hooks.transcript_calls import (
-    READERS,
-    StreamCalls,
-    TranscriptCalls,
-)
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, SprintlogError
 from sprintlog.engine.service.agent_sessions import known_sessions, reconcile
 from sprintlog.engine.service.agent_sessions.copies import keep_copy
@@ -42,7 +38,7 @@ class _Kept:
     """A parsed transcript, and whether its session has ended."""
 
     file: Path
-    calls: TranscriptCalls
+    calls: transcripts.TranscriptCalls
     whole: TranscriptRead
     is_over: bool
 
@@ -117,7 +113,7 @@ def _read(
 ) -> _Kept:
     """Read the transcripts of a session and its subagents."""
     agent = stream.partition("/")[2].partition("-")[0]
-    if agent not in READERS:
+    if agent not in transcripts.READERS:
         raise InvalidInputError(f"{agent} has no supported transcript format")
     told = known_sessions.summary(workspace.log, stream)
     root = workspace.location.root
@@ -129,7 +125,7 @@ def _read(
         raise InvalidInputError(limit, file=str(file))
     written = max(one.st_mtime for one in found)
     place = HookPlace(str(root), os.environ.get("HOME", ""))
-    calls = TranscriptCalls(agent, stream, place)
+    calls = transcripts.TranscriptCalls(agent, stream, place)
     for one in (file, *beside):
         calls.take(reconcile.lines_of(one))
     name = stream.partition("/")[2]
@@ -203,7 +199,7 @@ def compare_lost(
     for run in workspace.log.read_stream(stream, after=began - 1, until=began):
         work = run.correlation_id or ""
         is_only = work != work_in(os.environ)
-        ended = AgentRunEnded(work, run.position, is_only, None, StreamCalls())
+        ended = AgentRunEnded(work, run.position, is_only, None, transcripts.StreamCalls())
         compare_sessions(workspace, ended, tell, actor=actor)
 
 

@@ -15,12 +15,8 @@ from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
 
+from sprintlog.engine.adapters.hooks import transcript_calls as transcripts
 from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
-from sprintlog.engine.adapters.hooks.transcript_calls import (
-    HEAD_LINES,
-    TranscriptCalls,
-    session_in,
-)
 from sprintlog.engine.errors import BusyError, SprintlogError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.agent_sessions import at_work, reconcile
@@ -137,8 +133,8 @@ class _Watch:
             if agent == "antigravity":
                 source, session = file.parents[4] / "history.jsonl", file.parents[2].name
             lines = reconcile.lines_of(self._own(agent, source))
-            head = islice(lines, None if session else HEAD_LINES)
-            session, folder = session_in(agent, head, session)
+            head = islice(lines, None if session else transcripts.HEAD_LINES)
+            session, folder = transcripts.session_in(agent, head, session)
             if not (session and folder):
                 return None
             is_here = self._contains(folder)
@@ -165,7 +161,7 @@ class _Watch:
     def _record(self, stream: str, agent: str, file: Path, idle: float) -> Reconciled:
         """Record a transcript that changed `idle` seconds ago."""
         place = HookPlace(str(self._root), os.environ.get("HOME", ""))
-        told = TranscriptCalls(agent, stream, place, str(file))
+        told = transcripts.TranscriptCalls(agent, stream, place, str(file))
         for one in (file, *(subagents_of(file) if agent == "claude" else ())):
             told.take(reconcile.lines_of(self._own(agent, one)))
         with open_workspace() as workspace:

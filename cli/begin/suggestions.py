@@ -18,15 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sprintlog.engine.adapters.folders import opened, opened_below, read_plain
+from sprintlog.engine.adapters.hooks import forms
 from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, HookLocation
-from sprintlog.engine.adapters.hooks.forms import (
-    EVERYBODY,
-    FILES,
-    MEASURE,
-    SECTION,
-    SKILL,
-    TRANSCRIPTS,
-)
 from sprintlog.engine.readable import quoted
 from sprintlog.projections.views.log import Offer
 
@@ -247,11 +240,11 @@ class AgentFiles(NamedTuple):
     def file(self, agent: str, what: str) -> HookFile:
         """Return one of the files, with the content to install."""
         content = ""
-        if what == SKILL:
+        if what == forms.SKILL:
             content = files(__package__).joinpath("skill.md").read_text("utf-8")
-        elif what == TRANSCRIPTS:
+        elif what == forms.TRANSCRIPTS:
             content = f"copy-transcripts = {TRANSCRIPTS_MB}\n"
-        elif what == MEASURE and (command := measure_of(self.found)):
+        elif what == forms.MEASURE and (command := measure_of(self.found)):
             if command.startswith("./") and not os.access(self.root / command, os.X_OK):
                 command = f"sh {command}"
             content = f"run = {json.dumps([command])}\n"
@@ -262,11 +255,13 @@ class AgentFiles(NamedTuple):
 
         An agent that reads CLAUDE.md or GEMINI.md may import or link AGENTS.md there.
         """
-        common = self.file(EVERYBODY, SECTION)
-        if agent not in FILES[SECTION]:
-            links = {form.project: name for name, form in FILES[SECTION].items()}
-            return self.file(links.get(_link(common.path), EVERYBODY), SECTION)
-        own = self.file(agent, SECTION)
+        common = self.file(forms.EVERYBODY, forms.SECTION)
+        if agent not in forms.FILES[forms.SECTION]:
+            links = {
+                form.project: name for name, form in forms.FILES[forms.SECTION].items()
+            }
+            return self.file(links.get(_link(common.path), forms.EVERYBODY), forms.SECTION)
+        own = self.file(agent, forms.SECTION)
         words = self.found.texts.get(own.below, "").split()
         imports = any(word.rstrip(".,;:)") in _IMPORTS_AGENTS for word in words)
         return common if imports or _link(own.path) == common.below else own

@@ -13,19 +13,9 @@ from sprintlog.engine.adapters.snapshots.entries import Snapshot
 from sprintlog.engine.command import Command
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from sprintlog.engine.service.streams.evaluation import evaluate
+from sprintlog.engine.service.work_tree import snapshot as snapshots
 from sprintlog.engine.service.work_tree.own_paths import own_paths
 from sprintlog.engine.service.work_tree.shared_snapshots import bring
-from sprintlog.engine.service.work_tree.snapshot import (
-    compare,
-    find_snapshot,
-    kept_files,
-    limits_of,
-    patch,
-    report_left,
-    store_of,
-    take_and_record,
-    with_snapshot,
-)
 from sprintlog.engine.service.work_tree.start_files import begun_with, files_at_start
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -67,8 +57,10 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
     arguments = {"patterns": [*patterns], "file_max": file_max}
     with recording("iteration snapshot", given) as run:
         with output.progress_if_long(SAVING):
-            limits = limits_of(run.workspace, file_max=file_max, patterns=patterns)
-            outcome, taken = take_and_record(
+            limits = snapshots.limits_of(
+                run.workspace, file_max=file_max, patterns=patterns
+            )
+            outcome, taken = snapshots.take_and_record(
                 run.workspace,
                 run.sprint_id,
                 limits=limits,
@@ -93,11 +85,14 @@ def keeping_files(
     """
     options = Options(given)
     with open_workspace() as workspace:
-        limits = limits_of(workspace, file_max=file_max, patterns=patterns)
+        limits = snapshots.limits_of(workspace, file_max=file_max, patterns=patterns)
         sprint_id = workspace.choose(options.sprint_id)
         at = options.at
-        with kept_files(workspace, sprint_id, limits=limits, at=at) as (taken, event_for):
-            yield lambda command: with_snapshot(command, event_for)
+        with snapshots.kept_files(workspace, sprint_id, limits=limits, at=at) as (
+            taken,
+            event_for,
+        ):
+            yield lambda command: snapshots.with_snapshot(command, event_for)
             held = workspace.sprint(sprint_id).knowledge.snapshots
             if all(one.snapshot != taken.commit for one in held):
                 return
@@ -107,7 +102,7 @@ def keeping_files(
 def tell_kept(taken: TakenSnapshot) -> None:
     """Print the number of saved files, and warn about skipped files."""
     output.progress(f"{output.counted(taken.files, 'file')} kept")
-    report_left(taken, output.warn)
+    snapshots.report_left(taken, output.warn)
 
 
 def keeping_start(given: dict[str, Any], command: Command) -> Keep:
@@ -180,8 +175,8 @@ def compared(
     as_patch: bool = False,
 ) -> Differences:
     """Return the changes between two snapshots, or the changes of one iteration."""
-    store = store_of(workspace)
-    held = [find_snapshot(workspace, sprint, point) for point in points]
+    store = snapshots.store_of(workspace)
+    held = [snapshots.find_snapshot(workspace, sprint, point) for point in points]
     for end in held:
         bring(workspace, store, end.snapshot)
     kept = [store.read(end.snapshot) for end in held]
@@ -191,8 +186,8 @@ def compared(
             _check_paths(paths, kept)
         return differences(made, with_patch=as_patch)
     own, ends = own_paths(workspace), (held[0].snapshot, held[1].snapshot)
-    lines = patch(store, *ends, paths, own) if as_patch else UNSET
-    return Differences(changes(compare(*kept, paths=paths, own=own)), lines)
+    lines = snapshots.patch(store, *ends, paths, own) if as_patch else UNSET
+    return Differences(changes(snapshots.compare(*kept, paths=paths, own=own)), lines)
 
 
 def authored_lines(found: Differences, *, most: int | None = None) -> list[str]:
@@ -244,10 +239,10 @@ def files_between(
         return None
     points = (f"iter:{one}", f"iter:{other}")
     try:
-        store = store_of(workspace)
-        held = (find_snapshot(workspace, sprint, point) for point in points)
+        store = snapshots.store_of(workspace)
+        held = (snapshots.find_snapshot(workspace, sprint, point) for point in points)
         ends = [store.read(end.snapshot) for end in held]
-        return changes(compare(*ends, own=own_paths(workspace)))
+        return changes(snapshots.compare(*ends, own=own_paths(workspace)))
     except SprintlogError:
         # The snapshot was pruned or belongs to another work tree, or git is unavailable;
         # everything else is still printed.
@@ -276,8 +271,8 @@ def show_files(number: int, with_files: bool, reading: ReadOptions) -> None:
     sprintlog show iter:3
     """
     with reading.opened() as (workspace, sprint):
-        held = find_snapshot(workspace, sprint, f"iter:{number}")
-        snapshot = store_of(workspace).read(held.snapshot)
+        held = snapshots.find_snapshot(workspace, sprint, f"iter:{number}")
+        snapshot = snapshots.store_of(workspace).read(held.snapshot)
         judged = None if reading.as_json else evaluate(workspace.log, sprint)
         one = None if judged is None else listed(judged, number=number)
         lines = list_lines(judged, one) if judged and one and any(one[:3]) else []

@@ -18,16 +18,7 @@ from sprintlog.projections.sql.search import search as search_in
 from sprintlog.projections.views.journal import Migrated, figures, found_part
 from sprintlog.projections.workspace import Workspace
 
-from .. import typed
-from ..context import (
-    here,
-    open_logs,
-    open_workspace,
-    with_envelope,
-    with_json,
-    with_logs,
-    with_point,
-)
+from .. import context, typed
 from ..intake.files import read_text
 from ..output import print_answer, print_json, print_text, table, warn
 from ..places import journal_place
@@ -45,7 +36,7 @@ TEXT_PLACES = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.tx
     help="The path of its file: DIR/progress.json or DIR/journal.json. "
     "[SPRINTLOG_JOURNAL; .ralph/progress.json]",
 )
-@with_envelope
+@context.with_envelope
 def open_(project_name: str, place: Path | None, **given: Any) -> None:
     """Open the journal; recording the first entry, learning or pattern also opens it.
 
@@ -57,7 +48,9 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
     with recording("journal open", given) as run:
         workspace = run.workspace
         if place is not None:
-            workspace.journal_place = journal_place(workspace.location, here() / place)
+            workspace.journal_place = journal_place(
+                workspace.location, context.here() / place
+            )
         command = OpenJournal(project_name)
         if place is not None:
             worktree = workspace.location.worktree
@@ -67,13 +60,13 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
 
 @typed.command()
 @typed.option("--prd", metavar="PRD", help="Show this PRD's attempts and outcomes.")
-@with_point
+@context.with_point
 def status(prd: str | None, at: str | None, as_json: bool) -> None:
     """Show the counts, the next ids and the common causes of failures.
 
     Example: sprintlog journal status --prd auth-login --json
     """
-    with open_workspace() as workspace:
+    with context.open_workspace() as workspace:
         document = workspace.document(at=at)
         journal = workspace.journals.at_version(JOURNAL, document.version)
     answer = figures(document, journal, prd)
@@ -98,8 +91,8 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
 @typed.argument("words", nargs=-1, required=True)
 @typed.choice_option("--kind", of=KINDS, help="Only entries of this kind.")
 @typed.number_option("--limit", default=20, least=1, help="Print at most N results. [20]")
-@with_logs
-@with_json
+@context.with_logs
+@context.with_json
 def search(
     words: tuple[str, ...],
     kind: str | None,
@@ -115,7 +108,7 @@ def search(
     Example: sprintlog journal search callback slash --kind learning
     """
     each = []
-    with open_logs(logs) as opened:
+    with context.open_logs(logs) as opened:
         for name, workspace in opened.items():
             hits = search_in(workspace, " ".join(words), kind=kind, limit=limit)
             learnings = workspace.journal().learnings
@@ -138,7 +131,7 @@ def search(
 
 @typed.command()
 @typed.path_argument("file", required=False)
-@with_envelope
+@context.with_envelope
 def migrate(file: Path | None, **given: Any) -> None:
     """Import a progress.txt: entries, learnings, patterns and the full text.
 
@@ -159,7 +152,7 @@ def migrate(file: Path | None, **given: Any) -> None:
         if file is None and _is_in_the_way(workspace):
             return
         usual = [workspace.location.root / place for place in TEXT_PLACES]
-        source = _found(usual) if file is None else here() / file
+        source = _found(usual) if file is None else context.here() / file
         text = "" if source is None else read_text(str(source))
         # Masked, because it is compared with the recorded text.
         text = run.options.masked({"text": text})["text"]

@@ -8,11 +8,7 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.sprint.events import RequestReopened, RequestReturned
-from sprintlog.engine.sprint.queue.requests import (
-    QueueRequests,
-    SubmittedRequest,
-    find_request,
-)
+from sprintlog.engine.sprint.queue import requests as asking
 from sprintlog.engine.sprint.state import transitions, words
 from sprintlog.projections.views import queue as views
 from sprintlog.projections.views.queue import RequestHistory, RequestWithHistory
@@ -29,7 +25,7 @@ OF_ONE = ("description", "priority", "type", "identity", "discovered_in")
 
 def read_asked(
     title: str | None, *, file: str | None, context: str | None, given: Mapping[str, Any]
-) -> tuple[list[SubmittedRequest], list[int] | None]:
+) -> tuple[list[asking.SubmittedRequest], list[int] | None]:
     """Return the given requests and, for a file, their line numbers."""
     if file is None:
         return [_asked(title, context, given)], None
@@ -42,10 +38,10 @@ def read_asked(
 
 def _asked(
     title: str | None, context: str | None, given: Mapping[str, Any]
-) -> SubmittedRequest:
+) -> asking.SubmittedRequest:
     if not title:
         raise click.UsageError("specify a TITLE or a --file")
-    asked = SubmittedRequest(
+    asked = asking.SubmittedRequest(
         title,
         given["priority"] or "medium",
         given["type"] or "improvement",
@@ -131,7 +127,7 @@ def add(title: str | None, file: str | None, context: str | None, **given: Any) 
     requests, where = read_asked(title, file=file, context=context, given=given)
 
     try:
-        record("queue add", given, QueueRequests(requests))
+        record("queue add", given, asking.QueueRequests(requests))
     except RefusedError as error:
         raise name_request(error, file, where) from error
 
@@ -170,7 +166,7 @@ def show(request: str, reading: ReadOptions) -> None:
     Example: sprintlog queue show req-1
     """
     with reading.opened() as (workspace, sprint):
-        entry = find_request(sprint, request)
+        entry = asking.find_request(sprint, request)
         found = views.with_history(sprint, entry, workspace.events(sprint.id))
     print_answer(found, lines_of(found), as_json=reading.as_json)
     if found.status == words.PENDING and not reading.as_json:

@@ -12,13 +12,8 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import Injection, InjectionPosition
 from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.engine.sprint.queue import decisions
+from sprintlog.engine.sprint.queue import rules as queue_rules
 from sprintlog.engine.sprint.queue.decisions import ApproveRequest
-from sprintlog.engine.sprint.queue.rules import (
-    DEFAULT_RULES,
-    DecideByRules,
-    Ruling,
-    decide_by_rules,
-)
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import takes_part
@@ -41,7 +36,7 @@ def show_approval(run: Recording, command: ApproveRequest) -> None:
     """Show the work that an approval would add to the plan, without recording it."""
     sprint, at = run.workspace.sprint(run.sprint_id), run.options.at
     events = run.workspace.preview(command, sprint_id=run.sprint_id, at=at)
-    would = Ruling(command.request, None, APPROVE, events)
+    would = queue_rules.Ruling(command.request, None, APPROVE, events)
     lines = [*_coming(sprint, events)] or ["nothing to do"]
     print_answer(views.ruling(would), lines, as_json=run.options.as_json)
 
@@ -205,7 +200,7 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
     if not auto:
         raise click.UsageError("missing option --auto")
     options = Options(given)
-    chosen = list(DEFAULT_RULES)
+    chosen = list(queue_rules.DEFAULT_RULES)
     if rules is not None:
         from ..intake.queue import read_rules
 
@@ -214,14 +209,14 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
         sprint = run.workspace.sprint(run.sprint_id)
         at = options.at or run.workspace.now()
         check_exists(sprint)
-        rulings = decide_by_rules(sprint, rules=chosen, at=at)
+        rulings = queue_rules.decide_by_rules(sprint, rules=chosen, at=at)
         if dry_run:
             lines = table([ruling_row(ruling) for ruling in rulings])
             answer = [*map(views.ruling, rulings)]
             print_answer(answer, lines or ["nothing is pending"], as_json=options.as_json)
             return
         arguments = {"rules": msgspec.to_builtins(chosen)}
-        outcome = run.handle_with(DecideByRules(tuple(chosen)), arguments)
+        outcome = run.handle_with(queue_rules.DecideByRules(tuple(chosen)), arguments)
         for ruling in rulings:
             if ruling.problem is not None and not outcome.duplicate:
                 warn(f"{ruling.request} stays pending: {ruling.problem}")
@@ -234,7 +229,7 @@ def _who_decided(options: Options) -> None:
         hint("use `--actor operator:NAME` to name the person; this decision names nobody")
 
 
-def ruling_row(ruling: Ruling) -> list[str]:
+def ruling_row(ruling: queue_rules.Ruling) -> list[str]:
     """Return a rule's decision as a row for people."""
     problem = f"refused: {ruling.problem}" if ruling.problem else ""
     by = f"by rule {ruling.rule}" if ruling.rule else ""
