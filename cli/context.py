@@ -176,11 +176,6 @@ _for_reading = partial(typed.option, topic=READING)
 _for_recording = partial(typed.option, topic=RECORDING)
 
 
-def with_json(function: Function) -> Function:
-    """Add the `--json` and `--fields` options."""
-    return _as_json(_fields(function))
-
-
 def _keep_fields(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     if value is None or context.resilient_parsing:
         return
@@ -199,6 +194,8 @@ _fields = _for_reading(
     callback=_keep_fields,
     help="With --json: print only these fields, such as a,b.c.",
 )
+with_json = typed.several(_as_json, _fields)
+"""The `--json` and `--fields` options."""
 _at_point = _for_reading(
     "--at",
     metavar="POINT",
@@ -235,9 +232,8 @@ with_sprint = _for_reading(
 )
 
 
-def with_point(function: Function) -> Function:
-    """Add the `--at` and `--json` options."""
-    return _at_point(with_json(function))
+with_point = typed.several(_at_point, with_json)
+"""The `--at` and `--json` options."""
 
 
 class ReadOptions(msgspec.Struct, frozen=True):
@@ -278,11 +274,6 @@ def with_reading(function: Function) -> Function:
     """Add the `--at`, `--sprint` and `--json` options, passed together as `reading`."""
     reading = packed(ReadOptions, ReadOptions.__struct_fields__, "reading")
     return _at_point(with_sprint(with_json(reading(function))))
-
-
-def with_recording(function: Function) -> Function:
-    """Add the options shared by all commands that record to a sprint."""
-    return with_sprint(with_envelope(function))
 
 
 def default_actor() -> str:
@@ -331,12 +322,8 @@ def with_actor(function: Function) -> Function:
     return _actor_option(function)
 
 
-def with_envelope(function: Function) -> Function:
-    """Add `--json` and the options about the event itself."""
-    return with_json(_with_event(function))
-
-
-_with_event = typed.several(
+with_envelope = typed.several(
+    with_json,
     with_actor,
     _for_recording(
         "--at",
@@ -363,6 +350,9 @@ _with_event = typed.several(
     _for_recording("--causation-id", metavar="ID", help="The id of the causing event."),
     typed.flag("--no-mask", topic=RECORDING, help="Do not mask secrets in recorded texts."),
 )
+"""`--json` and the options about the event itself."""
+with_recording = typed.several(with_sprint, with_envelope)
+"""The options shared by all commands that record to a sprint."""
 
 
 def parse_expected(value: str | None) -> Expected | None:

@@ -82,12 +82,8 @@ def _field(field: structs.FieldInfo, rule: parts.FieldRule) -> Any:
     return _KINDS[kind], default
 
 
-ObservationModel = _model_of(
-    parts.Observation, "ObservationModel", "A finding captured during execution."
-)
-IterationContext = _model_of(
-    parts.Context, "IterationContext", "How an iteration came about."
-)
+_model_of(parts.Observation, "ObservationModel", "A finding captured during execution.")
+_model_of(parts.Context, "IterationContext", "How an iteration came about.")
 ProgressEntry = _model_of(
     parts.Entry, "ProgressEntry", "A single iteration's progress record."
 )

@@ -1,9 +1,12 @@
 """Capture of an iteration's measurements, as specified by options or the stored rules."""
 
+from typing import Any
+
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.judging.loop_rules import MeasureRules
 from sprintlog.engine.service.work_tree.capturer import Capturer, measure_by_rules, order_of
 from sprintlog.engine.sprint.iterations.follow_up import loop_rules, to_measure
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.workspace import Workspace
 
 from .. import context, output, record, settings
@@ -27,15 +30,10 @@ def measure_due(options: record.Options) -> None:
         if number is None:
             record.answer(run.handle_with(lambda state, at: []), as_json=options.as_json)
             return
-        capturer = Capturer(
-            workspace,
-            order_of(rules.measure, sprint),
-            folder=workspace.location.root,
-            environment=context.environment(),
-            pass_on=tuple(settings.setting("measure.environment") or ()),
-            sprint_id=sprint.id,
-            masks=options.masks,
-        )
+        passed = tuple(settings.setting("measure.environment") or ())
+        more = {"pass_on": passed, "masks": options.masks}
+        root = workspace.location.root
+        capturer = _capturer(workspace, rules.measure, sprint, folder=root, **more)
         done = measure_by_rules(
             workspace, sprint.id, number, capturer, envelope=run.envelope({})
         )
@@ -55,12 +53,12 @@ def capturer(
     wanted = MeasureRules(
         asked.runs, asked.builds, asked.reports, asked.sources, asked.timeout_seconds
     )
-    return Capturer(
-        workspace,
-        order_of(wanted, workspace.sprint(sprint_id)),
-        folder=context.here(),
-        environment=context.environment(),
-        pass_on=asked.pass_on,
-        sprint_id=sprint_id,
-        masks=masks,
-    )
+    sprint, more = workspace.sprint(sprint_id), {"pass_on": asked.pass_on, "masks": masks}
+    return _capturer(workspace, wanted, sprint, folder=context.here(), **more)
+
+
+def _capturer(
+    workspace: Workspace, rules: MeasureRules, sprint: Sprint, **more: Any
+) -> Capturer:
+    order, environment = order_of(rules, sprint), context.environment()
+    return Capturer(workspace, order, environment=environment, sprint_id=sprint.id, **more)

@@ -13,18 +13,15 @@ from ..record import Keep, record, wait_until, with_failure
 from . import options
 
 OWN_MODULES = ("alerts", "best", "compare", "decide", "rules")
+OF_MEASUREMENT = ("accept", "baseline", "describe", "measure", "retract")
 
 
 @typed.group(
     "iteration",
     lazy={
         **{name: f"iterations.{name}:command" for name in OWN_MODULES},
-        "accept": "iterations.measurement:accept",
-        "baseline": "iterations.measurement:baseline",
-        "describe": "iterations.measurement:describe",
+        **{name: f"iterations.measurement:{name}" for name in OF_MEASUREMENT},
         "diff": "iterations.snapshots:diff",
-        "measure": "iterations.measurement:measure",
-        "retract": "iterations.measurement:retract",
         "select": "iterations.select:select",
         "snapshot": "iterations.snapshots:snapshot",
     },

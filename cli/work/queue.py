@@ -75,19 +75,10 @@ def name_request(
 
 
 REQUEST = typed.argument("request", metavar="ID")
+DECISIONS = ("approve", "backlog", "decide", "defer", "reject", "reopen")
 
 
-@typed.group(
-    "queue",
-    lazy={
-        "approve": "work.queue_decisions:approve",
-        "backlog": "work.queue_decisions:backlog",
-        "decide": "work.queue_decisions:decide",
-        "defer": "work.queue_decisions:defer",
-        "reject": "work.queue_decisions:reject",
-        "reopen": "work.queue_decisions:reopen",
-    },
-)
+@typed.group("queue", lazy={name: f"work.queue_decisions:{name}" for name in DECISIONS})
 def command() -> None:
     """Add requests to the operator queue and decide on them.
 
