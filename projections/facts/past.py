@@ -24,15 +24,14 @@ from .course import EventStory
 ITERATIONS_MAX = 10_000
 """Only the newest iterations are compared."""
 Changed = tuple[AuthoredFile, ...]
-Ends = tuple[str, str]
-"""The snapshots before and after a stretch."""
 
 
 class FilesOfIterations:
     """A cache of the files that changed between two snapshots."""
 
     def __init__(self) -> None:
-        self._known: dict[Ends, list[snapshot.PathDifference]] = {}
+        self._known: dict[tuple[str, str], list[snapshot.PathDifference]] = {}
+        """The changes by the snapshots before and after a stretch."""
         self._moments: Moments | None = None
         self._position = 0
 

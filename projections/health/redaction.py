@@ -100,9 +100,7 @@ def finish(workspace: Workspace) -> bool:
         try:
             content = read_whole(place, at_most=_NOTE_BYTES_MAX)
             note = msgspec.convert(originals(content), Note)
-        except FileNotFoundError:
-            return False
-        except (msgspec.DecodeError, ValueError):
+        except (FileNotFoundError, msgspec.DecodeError, ValueError):
             # The note is written atomically, so this file is damaged or not from sprintlog.
             return False
         meant = [*_meant(workspace, note)]

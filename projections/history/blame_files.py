@@ -21,6 +21,7 @@ from sprintlog.engine.sprint.state.patch import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.transitions import check_exists
 
 from ..state_files import progress_json
+from ..state_files.progress_json import as_json
 from ..state_files.tracker import tracker_data
 from ..state_files.yaml.writer import dump
 from .blame import Blame, blamed, event_at, token, told_by
@@ -76,14 +77,10 @@ def journal_data(journal: JournalDocument) -> dict[str, Any]:
     return data
 
 
-def _as_json(document: dict[str, Any]) -> str:
-    return progress_json.as_json(document).decode()
-
-
 STATE_FILES: dict[str, StateFile] = {
     "progress": StateFile("PROGRESS.yaml", _progress, dump),
     "best": StateFile("best iteration", _best, dump),
-    "journal": StateFile("progress.json", _journal, _as_json),
+    "journal": StateFile("progress.json", _journal, lambda x: as_json(x).decode()),
 }
 
 

@@ -14,8 +14,8 @@ from sprintlog.engine.sprint.events import AgentRan
 
 CAUSES_MAX = 32
 """The maximum length of a chain; query its last event for more."""
-_NEAR = 256
-"""The number of preceding events searched first, because most causes are among them."""
+NEAR = 256
+"""The number of preceding events searched first: most causes and sessions are close."""
 _REASONS = ("reason", "why", "error", "problem", "summary", "text", "details", "source")
 """The fields with the reason, result or origin of an event."""
 
@@ -48,10 +48,6 @@ def causes_of(log: EventStore, event: RecordedEvent) -> list[RecordedEvent]:
     return chain
 
 
-NEAR = 256
-"""The number of preceding events searched; those of a session are close to the event."""
-
-
 def session_behind(log: EventStore, event: RecordedEvent) -> str | None:
     """Return the session (`AGENT-ID`) in which an event occurred, or None if unknown.
 
@@ -78,7 +74,7 @@ def _is_found_later(recorded: RecordedEvent) -> bool:
 
 
 def _find(log: EventStore, event: RecordedEvent) -> RecordedEvent | None:
-    near = log.read(after=max(0, event.position - _NEAR), until=event.position)
+    near = log.read(after=max(0, event.position - NEAR), until=event.position)
     found = next((one for one in near if one.id == event.causation_id), None)
     return found or log.find_id(event.causation_id)
 

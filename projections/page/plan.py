@@ -58,7 +58,6 @@ class _Drawn:
         is_open = facts.sprint.plan.tree.open_leaf()
         self._pointed = facts.sprint.plan.pointed() if is_open else None
         self.met = 0
-        self._most, self._chars = limits.NODES, limits.PROMPT_CHARS
 
     def items(self, nodes: list[Node]) -> Iterator[Markup]:
         """Yield a list item for each node; completed ones before the current are folded."""
@@ -75,7 +74,7 @@ class _Drawn:
     def _each(self, nodes: list[Node]) -> Iterator[Markup]:
         for node in nodes:
             self.met += 1
-            if self.met > self._most:
+            if self.met > limits.NODES:
                 continue
             notes = list(_notes(self._facts, node))
             if node is self._pointed:
@@ -90,7 +89,7 @@ class _Drawn:
     def says(self, data: Mapping[str, Any]) -> Markup:
         """Return the first line of a prompt."""
         said = _first_line(data.get("prompt"))
-        return text(said, self._chars) if said else NOTHING
+        return text(said, limits.PROMPT_CHARS) if said else NOTHING
 
 
 def _name(node: Node) -> str:

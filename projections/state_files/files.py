@@ -93,9 +93,8 @@ class WrittenFiles:
             yield
 
     @cached_property
-    def _ours(self) -> tuple[int, int]:
-        found = os.stat(self._location.folder)
-        return found.st_dev, found.st_ino
+    def _ours(self) -> os.stat_result:
+        return os.stat(self._location.folder)
 
     @contextmanager
     def _spot(self, path: str, *, make: bool = False) -> Iterator[replace.FilePlace]:
@@ -107,8 +106,7 @@ class WrittenFiles:
             raise RefusedError(f"{path}: {problem}", file=path, field="path")
         folder, _, name = path.rpartition("/")
         with opened_below(self._location.root, folder, make=make) as descriptor:
-            found = os.fstat(descriptor)
-            if (found.st_dev, found.st_ino) == self._ours:
+            if os.path.samestat(os.fstat(descriptor), self._ours):
                 raise RefusedError(f"{path}: is in the folder of the log", file=path)
             yield replace.FilePlace(descriptor, name)
 

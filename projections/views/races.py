@@ -11,9 +11,8 @@ from .events import filled
 from .runs import BudgetStanding
 from .runs import told as budgets_told
 
-NOT_STARTED, PREPARING, RUNNING, VERIFIED, ENDED, REMOVED = (
-    *("not-started", "preparing", "running", "verified", "ended", "removed"),
-)
+NOT_STARTED, PREPARING, RUNNING = "not-started", "preparing", "running"
+VERIFIED, ENDED, REMOVED = "verified", "ended", "removed"
 """The states of an attempt."""
 _DECIDED = ("because", "winner", "iteration", "reason")
 
