@@ -11,7 +11,8 @@ from msgspec import structs
 
 from ..errors import RefusedError
 from ..judging.events import BaselineCaptured
-from ..log import append, codec
+from ..log.append import APPEND_EVENTS_MAX
+from ..log.codec import encode
 from ..log.envelope import NewEvent, RecordedEvent
 from ..log.event import Event
 from ..sprint.events import ForkCreated, Place, SprintCompiled, SprintImported
@@ -74,8 +75,8 @@ def fork(
     wanted.append(catalogue.new_event(created, at=workspace.now(), actor=actor))
     stream = catalogue.sprint_stream(name)
     events: list[RecordedEvent] = []
-    for first in range(known, len(wanted), append.APPEND_EVENTS_MAX):
-        batch = wanted[first : first + append.APPEND_EVENTS_MAX]
+    for first in range(known, len(wanted), APPEND_EVENTS_MAX):
+        batch = wanted[first : first + APPEND_EVENTS_MAX]
         events = workspace.log.append(stream, batch, expect=first).events
         workspace.behind.add(stream)
     return port.Outcome(workspace.sprint(name), events[-1:])
@@ -89,13 +90,13 @@ def _payload(
         if "sprint-id" in document:
             document["sprint-id"] = name
         event = structs.replace(event, document=document, place=place, work_tree=tree)
-        return codec.encode(event)
+        return encode(event)
     if isinstance(event, BaselineCaptured) and event.loop_id is not None:
         # A loop belongs to one sprint: the fork writes separate files.
         event = structs.replace(
             event, loop_id=name if re.fullmatch(LOOP_ID, name) else None
         )
-        return codec.encode(event)
+        return encode(event)
     return catalogue.CODEC.today(recorded) or b""
 
 
