@@ -7,12 +7,15 @@ loss; read-only commands only report it.
 import os
 from pathlib import Path
 
-from ..adapters.processes import loop_lock, process
+from ..adapters.processes import process
+from ..adapters.processes.loop_lock import is_held, lock_of
+from ..adapters.processes.process import host
 from ..sprint.agent.actions import GATE
 from ..sprint.agent.next import next_action
 from ..sprint.events import GateStarted, RunStarted
 from ..sprint.iterations.run_record import LoseRun
-from ..sprint.phases import gate, gate_checks
+from ..sprint.phases.gate import find_gate
+from ..sprint.phases.gate_checks import run_of
 from ..sprint.state.sprint import Sprint
 from .port import Service, Skippable, mention
 from .streams.catalogue import sprint_stream
@@ -30,11 +33,12 @@ def record_lost(service: Service, sprint: Sprint, *, holds_lock: bool = False) -
     A caller that holds the run lock knows that the run's process has died, and reports the
     loss itself.
     """
-    if (started := sprint.knowledge.loops.open) is None:
+    started = sprint.knowledge.loops.open
+    if started is None:
         return False
     found = seen_from_here(service.location.folder, sprint.id, started)
     # On a shared log, the caller also holds the lease that the other machine lost.
-    is_ours = holds_lock and (started.host == process.host() or service.location.is_served)
+    is_ours = holds_lock and (started.host == host() or service.location.is_served)
     if found != GONE and not is_ours:
         return False
     seen = time_of(service, sprint, sprint.version)
@@ -65,16 +69,12 @@ def seen_from_here(folder: Path, sprint_id: str, started: RunStarted) -> str:
     The run is gone if its process has died and no process that it started holds its lock.
     Inside an agent's sandbox, the process may be invisible, but the lock is visible.
     """
-    if started.host != process.host():
+    if started.host != host():
         return ELSEWHERE
     known = process.Process(started.pid, started.process_started, started.boot_id)
     # A process can outlive the run that it started.
     is_seen = started.pid != os.getpid() and process.is_alive(known)
-    return (
-        ALIVE
-        if is_seen or loop_lock.is_held(loop_lock.lock_of(folder, sprint_id))
-        else GONE
-    )
+    return ALIVE if is_seen or is_held(lock_of(folder, sprint_id)) else GONE
 
 
 def is_alive(started: GateStarted) -> bool:
@@ -87,7 +87,7 @@ def is_alive(started: GateStarted) -> bool:
 
 def lost_run(sprint: Sprint, phase: str | None) -> str | None:
     """Return the gate run whose process died without recording an end, or None."""
-    started = gate_checks.run_of(sprint.plan, gate.find_gate(sprint, phase))
+    started = run_of(sprint.plan, find_gate(sprint, phase))
     return started.run if started is not None and not is_alive(started) else None
 
 

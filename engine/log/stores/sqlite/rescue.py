@@ -17,7 +17,9 @@ from ...envelope import ERASURES, Head, RecordedEvent
 from ...port import Clock, Entropy
 from ..descriptors import sync
 from ..head_file import HeadFile
-from . import backup, database, errors
+from .backup import check_copy, files_now
+from .database import head_path
+from .errors import explained, not_read
 from .page_rows import PageImages, PageRows
 from .store import SqliteLog
 
@@ -78,14 +80,14 @@ def salvage(
     recorded an event in the meantime. Do not call this in a process that has the old log
     open: closing a file that was read would release SQLite's locks on it.
     """
-    before = backup.files_now(source)
-    known = HeadFile(database.head_path(source)).read()
+    before = files_now(source)
+    known = HeadFile(head_path(source)).read()
     try:
         with closing(PageImages(source)) as pages:
             rows = PageRows(pages)
             if not rows.positions:
                 if pages.unread:
-                    raise errors.not_read(source)
+                    raise not_read(source)
                 raise UnreadableError(
                     f"nothing can be saved: no event was found in {source}",
                     hint="restore a backup",
@@ -106,13 +108,13 @@ def salvage(
     except OSError as error:
         raise RefusedError(f"{error.filename or source}: {error.strerror}") from error
     except sqlite3.Error as error:
-        raise errors.explained(error, target) from error
-    if backup.files_now(source) != before:
+        raise explained(error, target) from error
+    if files_now(source) != before:
         raise BusyError(
             f"{source} was written to while it was read",
             hint="end every sprintlog process that has it open, and repeat the command",
         )
-    backup.check_copy(target, clock=clock, entropy=entropy)
+    check_copy(target, clock=clock, entropy=entropy)
     sync(target)
     if why is not None:
         why = f"position {head.position + 1}: {why}"
