@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
+from sprintlog.engine.adapters.snapshots.plan import PlacementPlan
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.service.work_tree import own_paths, restore_plan, snapshot
-from sprintlog.engine.service.work_tree.handover import into_branch, into_folder, merge_of
+from sprintlog.engine.service.work_tree.handover import copied, merge_of
 from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
 from sprintlog.projections.views import back as views
-from sprintlog.projections.views.back import ChangedFiles
 
 from .. import context, output, typed
 from ..record import Recording, recording
@@ -95,19 +95,12 @@ def command(
             go_back(run, Step("extract", arguments, order=order), wanted)
         else:
             target = Path(os.path.normpath(context.here() / (into or "")))
-            store, is_dry = snapshot.store_of(workspace), wanted.dry_run
-            order = restore_plan.RestoreOrder(held.snapshot, held.iteration)
-            if branch:
-                commit, made = into_branch(workspace, store, held, branch, is_dry=is_dry)
-                files = views.changed_files(made, order=order, branch=branch, commit=commit)
-            else:
-                made = into_folder(
-                    *(workspace, store, held.snapshot, target, meant), is_dry=is_dry
-                )
-                order = order._replace(into=str(target))
-                files = views.changed_files(made, order=order)
-            where = f"{branch} {files.commit or ''}".rstrip() if branch else str(target)
-            tell_copied(run, held, files, where, wanted)
+            to: dict[str, Any] = {"name": branch} if branch else {"folder": target}
+            copy = copied(workspace, held, meant, is_dry=wanted.dry_run, **to)
+            order = restore_plan.RestoreOrder(
+                *(held.snapshot, held.iteration), into="" if branch else str(target)
+            )
+            tell_copied(run, held, copy, wanted, order=order, branch=branch)
 
 
 def _merge(
@@ -146,9 +139,18 @@ def merge_here(run: Recording, step: Step, wanted: Agreement) -> Done:
 
 
 def tell_copied(
-    run: Recording, held: HeldSnapshot, files: ChangedFiles, where: str, wanted: Agreement
+    run: Recording,
+    held: HeldSnapshot,
+    copy: tuple[str | None, PlacementPlan],
+    wanted: Agreement,
+    *,
+    order: restore_plan.RestoreOrder | None = None,
+    branch: str | None = None,
+    patch: Path | None = None,
 ) -> None:
     """Print the files that were copied, or would be in a dry run, and their place."""
+    commit, plan = copy
+    files = views.changed_files(plan, order=order, branch=branch, commit=commit)
     sprint = run.workspace.sprint(run.sprint_id)
     answer = views.would_go_back(run.name, sprint, files=files, done=not wanted.dry_run)
     if wanted.dry_run:
@@ -156,5 +158,6 @@ def tell_copied(
     elif run.options.as_json:
         output.print_json(answer)
     else:
+        where = f"{branch} {commit}" if branch else patch or (order and order.into)
         said = f"{output.counted(len(files.written), 'file')} of iteration {held.iteration}"
         output.print_text(*left_lines(files.left), f"{said}: {where}")

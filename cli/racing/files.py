@@ -1,6 +1,5 @@
 """The `sprintlog race apply` and `race clean` commands: the files of attempts."""
 
-import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,7 @@ from sprintlog.engine.races import AttemptApplied, AttemptRemoved, Race
 from sprintlog.engine.service.driver import races
 from sprintlog.engine.service.driver.races import choose_race, read_race, record
 from sprintlog.engine.service.work_tree import snapshot
-from sprintlog.engine.service.work_tree.handover import (
-    MergeBase,
-    as_patch,
-    into_branch,
-    merge_of,
-)
-from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
-from sprintlog.projections.views import back as views
+from sprintlog.engine.service.work_tree.handover import MergeBase, copied, merge_of
 from sprintlog.projections.views.back import CleanedRace, RemovedTree
 from sprintlog.projections.workspace import Workspace
 
@@ -70,7 +62,11 @@ def apply(
         if branch or patch:
             options = run.options.with_values(sprint_id=sprint_id)
             there = Recording(run.name, options, run.workspace)
-            _into_git(there, held, commit, branch, patch, wanted)
+            where: dict[str, Any] = {"patch": patch, "parent": commit}
+            copy = copied(
+                *(run.workspace, held), name=branch, is_dry=wanted.dry_run, **where
+            )
+            tell_copied(there, held, copy, wanted, branch=branch, patch=patch)
             end, is_new = None, True
         else:
             order, _ = merge_of(run.workspace, sprint_id, str(iteration))
@@ -112,33 +108,6 @@ def _chosen(race: Race, number: int | None) -> tuple[int, int]:
             race=race.id,
         )
     return number, iteration
-
-
-def _into_git(
-    run: Recording,
-    held: HeldSnapshot,
-    commit: str,
-    branch: str | None,
-    patch: Path | None,
-    wanted: Agreement,
-) -> None:
-    """Create a branch or a patch, unless this is a dry run, and print it."""
-    workspace, made = run.workspace, None
-    store = snapshot.store_of(workspace)
-    if branch:
-        made, plan = into_branch(
-            *(workspace, store, held, branch), parent=commit, is_dry=wanted.dry_run
-        )
-    else:
-        assert patch is not None
-        content, plan = as_patch(workspace, store, held, commit)
-        if os.path.lexists(patch):
-            raise RefusedError(f"{patch} already exists", file=str(patch))
-        if not wanted.dry_run:
-            with open(patch, "xb") as file:
-                file.write(content)
-    files = views.changed_files(plan, branch=branch, commit=made)
-    tell_copied(run, held, files, f"{branch} {made}" if branch else str(patch), wanted)
 
 
 @typed.command("clean")

@@ -22,6 +22,8 @@ from sprintlog.engine.service.driver.race import RaceSettings, RaceSupervisor
 from sprintlog.engine.service.driver.races import begin_race, choose_race
 from sprintlog.engine.service.place.location import HIDDEN, spool_folders
 from sprintlog.engine.sprint.state.document_fields import ITERATIONS_MAX
+from sprintlog.engine.usage import dollars, plus
+from sprintlog.projections.views.races import AttemptAnswer, RaceAnswer, race_answer
 from sprintlog.projections.workspace import Workspace
 
 from .. import output, record, settings, typed
@@ -29,10 +31,10 @@ from ..context import environment, here, open_workspace, with_json
 from ..intake.files import read_bytes
 from ..iterations.budgets import OPTIONS, budgets_and_price
 from ..iterations.loop_rules import JudgingOptions
+from ..work.run import check_exists
 from ..work.run import command as run_command
 from ..work.run_options import typed_again
 from ..wrapping.recorder import open_or_make
-from .live import LiveRace, print_race
 
 _OF_RUN = {
     *JudgingOptions._fields,
@@ -41,7 +43,6 @@ _OF_RUN = {
     *("prompt_file", "goal", "limit", "fallback", "no_wait", "price", "actor", "no_mask"),
 } - {"measures_not", "selects"}
 """The options of `run` with which every attempt is run."""
-_MASKED = "[masked: "
 _GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
 PARALLEL = 3
 
@@ -129,6 +130,10 @@ def start(
     entrants = _entrants(number, agent, attempts)
     budgets, _ = budgets_and_price({n: x for n, x in given.items() if "budget" in n})
     options = _options(click.get_current_context(), given)
+    for one in () if plan_only else entrants:
+        # --prepare may create a program in the worktree.
+        if prepare is None or "/" not in one.command[0]:
+            check_exists(one.command[0], "give what hands a prompt to your agent")
     keep_ours()
     with open_or_make(output.note) as workspace:
         own, folder = repository_of(workspace)
@@ -143,7 +148,7 @@ def start(
             )
         most = parallel or PARALLEL
         fields = commit, entrants, options, budgets, most, prepare, copies
-        folders = [*map(os.path.basename, folder.glob("*"))]
+        folders = [one.name for one in folder.glob("*")]
         race, definition, is_new = begin_race(
             workspace, named, fields, actor=actor, folders=folders
         )
@@ -153,7 +158,7 @@ def start(
         if not is_new:
             output.note(f"continuing race {race.id} of {race.at}")
         if plan_only:
-            print_race(workspace, race, as_json=as_json)
+            _print(workspace, race, as_json=as_json)
         else:
             _run(workspace, race, definition, as_json, parallel=most, actor=actor)
 
@@ -185,7 +190,7 @@ def join(
         if not own.has(definition.commit):
             said = f"this repository does not contain commit {definition.commit[:12]}"
             raise RefusedError(said, hint="run `git fetch` first")
-        if _MASKED in str(definition):
+        if "[masked: " in str(definition):
             said = "the recorded command contains a masked secret"
             raise RefusedError(said, hint="pass secrets in environment variables")
         own_ = {"parallel": parallel or definition.parallel, "only": only, "actor": actor}
@@ -202,7 +207,7 @@ def show(race_id: str | None, as_json: bool) -> None:
     """
     with open_workspace() as workspace:
         race = choose_race(workspace.log, race_id)
-        others = print_race(workspace, race, as_json=as_json).others
+        others = _print(workspace, race, as_json=as_json).others
     if others and not as_json:
         output.note(f"other races: {', '.join(others[-5:])}")
 
@@ -215,7 +220,7 @@ def _run(
     root, program = workspace.location.root, [sys.executable, "-P", "-m", "sprintlog.cli"]
     inside = str(here().relative_to(root)) if here().is_relative_to(root) else "."
     place = folder / race.id, inside, environment(), program
-    means = RaceSettings(definition, *place, LiveRace(workspace), **own)
+    means = RaceSettings(definition, *place, _LiveRace(workspace), **own)
     supervisor = RaceSupervisor(workspace, race.id, means)
     with Signals() as signals:
         try:
@@ -223,13 +228,86 @@ def _run(
         except InterruptedBySignal as signal:
             output.progress(f"ended by {signal}; the same command continues")
             sys.exit(128 + signal.number)
-    print_race(workspace, race, as_json=as_json)
+    _print(workspace, race, as_json=as_json)
     status = next(iter(supervisor.stops.values()), 0)
     if means.only is not None and (ended := race.attempt(means.only).ended) is not None:
         status = 0 if ended.is_verified else ended.status or output.REFUSED
     elif race.decided is not None:
         status = race.decided.status
     sys.exit(status)
+
+
+class _LiveRace:
+    """Shows a race: on a terminal as a table, otherwise one line for each change."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._height = 0
+        self._said: dict[int, str] = {}
+
+    def __call__(self, race: Race) -> None:
+        """Show the current state of a race."""
+        answer = race_answer(self._workspace, race)
+        if output.shows_counting():
+            lines = _table(answer)
+            output.redraw(lines, self._height)
+            self._height = len(lines)
+            return
+        for one in answer.attempts:
+            said = ", ".join(filter(None, _said(one)))
+            if self._said.get(one.attempt, "not-started") != said:
+                self._said[one.attempt] = said
+                output.progress(f"attempt {one.attempt} ({one.name}): {said}")
+
+
+def _said(one: AttemptAnswer) -> Iterator[str]:
+    found = one.figures
+    yield one.state
+    yield f"iteration {one.iterations}" if one.iterations else ""
+    yield "" if found.score is None else f"score {found.score:.2f}"
+    is_tested = found.test_count is not None
+    yield f"tests {found.tests_passed}/{found.test_count}" if is_tested else ""
+    yield one.reason or "" if one.status is not None else ""
+
+
+def _print(workspace: Workspace, race: Race, *, as_json: bool) -> RaceAnswer:
+    """Print a race, and return the answer."""
+    answer = race_answer(workspace, race)
+    output.print_answer(answer, _lines(answer), as_json=as_json)
+    return answer
+
+
+def _lines(answer: RaceAnswer) -> list[str]:
+    """Return a race as lines: its result, a table of its attempts, and its budgets."""
+    head = f"{answer.race}: {answer.status}, from commit {answer.commit[:12]}"
+    names = {one.attempt: one.name for one in answer.attempts}
+    if answer.because is not None:
+        won = "no winner"
+        if answer.winner is not None:
+            won = f"attempt {answer.winner} ({names[answer.winner]}), iteration "
+            won = f"{'winner' if not answer.exit_code else 'best'}: {won}{answer.iteration}"
+        head = f"{answer.race}: {won}: {answer.reason}"
+    budgets = (
+        f"budget: {one.budget} {one.spent:g} of {one.limit:g}" for one in answer.budgets
+    )
+    return [*output.wrapped(head, indent="  "), *_table(answer), *budgets]
+
+
+def _table(answer: RaceAnswer) -> list[str]:
+    head = ("attempt", "state", "iteration", "score", "tests", "cost", "lines", "", "")
+    rows = [[*head]]
+    for one in answer.attempts:
+        found, bound = one.figures, "" if one.figures.is_cost_exact else ">="
+        shown = (
+            None if found.score is None else f"{found.score:.2f}",
+            found.test_count and f"{found.tests_passed}/{found.test_count}",
+            found.cost_usd and bound + dollars(plus(None, found.cost_usd)),
+            found.lines,
+        )
+        number = found.iteration or one.iterations or None
+        cells = ("-" if cell is None else str(cell) for cell in (number, *shown))
+        rows.append([str(one.attempt), one.state, *cells, one.name, one.reason or ""])
+    return output.table(rows, right=frozenset({0, 2, 3, 4, 5, 6}), spare=(6, 7))
 
 
 def _entrants(

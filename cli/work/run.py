@@ -311,11 +311,12 @@ def _agent_meant(typed: tuple[str, ...]) -> tuple[str, ...]:
             "missing agent command: use `run -- COMMAND`, or set "
             f"`agent.command` in {settings.NAME}"
         )
-    _check_exists(agent[0], "give what hands a prompt to your agent, after `--`")
+    check_exists(agent[0], "give what hands a prompt to your agent, after `--`")
     return agent
 
 
-def _check_exists(program: str, hint: str) -> None:
+def check_exists(program: str, hint: str) -> None:
+    """Raise `NotFoundError` if a program does not exist."""
     if shutil.which(program) is None:
         raise errors.NotFoundError(f"{program}: command not found", hint=hint)
 
@@ -323,7 +324,7 @@ def _check_exists(program: str, hint: str) -> None:
 def _fallback_meant(command: str | None) -> str | None:
     """Return a fallback command line; raise an error if its program does not exist."""
     if command is not None and _PROGRAM.fullmatch(program := command.split()[0]):
-        _check_exists(program, "`--fallback CMD` names another agent and its options")
+        check_exists(program, "`--fallback CMD` names another agent and its options")
     return command
 
 

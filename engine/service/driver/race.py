@@ -23,7 +23,8 @@ from ...adapters.processes.programs import run_script
 from ...adapters.processes.signals import Signals
 from ...adapters.processes.supervisor import SET_PDEATHSIG, prctl
 from ...errors import BusyError, ConflictError, RefusedError, SprintlogError
-from ...races import BUDGET, RUNNING, VERIFIED, Attempt, Race, decision, rank
+from ...races import BUDGET, RUNNING, VERIFIED, Race, decision, rank
+from ...sprint.events import ClaimAccepted
 from ...sprint.iterations.budgets import said
 from ..workspace import ServiceWorkspace
 from . import races
@@ -66,6 +67,11 @@ class Child(NamedTuple):
     pid: int
     lock: ExitStack
     starts: int
+
+    def code(self) -> int | None:
+        """Return the exit status, or None if the attempt is running; call it only once."""
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if pid else None
 
 
 class RaceSupervisor:
@@ -113,90 +119,82 @@ class RaceSupervisor:
         return race
 
     def _step(self) -> Race:
-        race = self.race()
-        if race.status == RUNNING:
-            self._reap(race)
-            race = self.race()
-        if race.status != RUNNING:
-            self._end_others(race, "the race is decided")
+        if self.race().status == RUNNING:
+            self._reap()
+        if (race := self.race()).status != RUNNING:
+            self._end_others("the race is decided")
             return self.race()
         known = races.spending(self._workspace, race)
         spent = next((said(one) for one in known if one.is_spent), None)
-        ends = race.ends_by(is_spent=spent is not None)
-        if ends is None:
+        if (ends := race.ends_by(is_spent=spent is not None)) is None:
             self._start(race)
             return self.race()
         why = spent or "all attempts ended"
         if ends == VERIFIED:
             why = f"attempt {race.verified[0]} is verified"
-        self._end_others(race, why)
+        self._end_others(why)
         return self._decide(ends, why)
 
     def _is_over(self, race: Race) -> bool:
-        only = self._means.only
-        if race.status != RUNNING:
-            return True
-        if self._children:
-            return False
-        if only is not None:
+        if race.status != RUNNING or self._children:
+            return race.status != RUNNING
+        if (only := self._means.only) is not None:
             return race.attempt(only).ended is not None or only in self.stops
-        left = [one for one in race.attempts.values() if one.ended is None]
-        return bool(self.stops) and all(one.number in self.stops for one in left)
+        left = (n for n, one in race.attempts.items() if one.ended is None)
+        return bool(self.stops) and self.stops.keys() >= {*left}
 
     # --- Starting -----------------------------------------------------------------------
 
     def _start(self, race: Race) -> None:
         """Start attempts while places are free, those of a killed process first."""
-        left = sorted(race.attempts.values(), key=lambda one: not one.is_open)
-        for one in left:
+        only, busy = self._means.only, {*self._children, *self.stops}
+        for one in sorted(race.attempts.values(), key=lambda one: not one.is_open):
             if len(self._children) >= self._means.parallel:
                 return
-            is_asked = self._means.only in (None, one.number) and one.ended is None
-            if not is_asked or one.number in (*self._children, *self.stops):
+            if one.ended or one.number in busy or only not in (None, one.number):
                 continue
             there, here = one.started, (host(), str(self.path(one.number)))
             if there is not None and (there.host, there.path) != here:
-                if self._means.only is None:
+                if only is None:
                     continue
-                where = f"on {there.host} in {there.path}"
-                why = f"attempt {one.number} was started {where}"
+                why = f"attempt {only} was started on {there.host} in {there.path}"
                 raise RefusedError(why, hint="continue it there")
-            if self._start_one(race, one, starts=1) and one.started is None:
+            if self._start_one(race, one.number, starts=1) and there is None:
                 # The stream has changed.
                 return
 
-    def _start_one(self, race: Race, one: Attempt, *, starts: int) -> bool:
+    def _start_one(self, race: Race, number: int, *, starts: int) -> bool:
         """Start an attempt unless another process runs it; return whether it started."""
-        name = f"race/{race.id}/{one.number}"
-        folder = self._workspace.location.folder
+        name, folder = f"race/{race.id}/{number}", self._workspace.location.folder
         if is_held(lock_of(folder, name)):
             # Another process runs the attempt, or its killed run is ending.
             return False
-        lock = ExitStack()
-        try:
-            held, _ = lock.enter_context(hold(folder, name, now=self._workspace.now()))
-        except BusyError:
-            return False
-        if one.started is None:
-            if (path := self.path(one.number)).exists():
-                raise RefusedError(f"{path} belongs to an earlier race: move it away")
-            at = str(self.path(one.number)), host(), self._means.definition.commit
-            started = f.AttemptStarted(one.number, race.sprint_of(one.number), *at)
+        with ExitStack() as stack:
             try:
-                races.record(self._workspace, race, started, actor=self._means.actor)
-            except ConflictError:
-                lock.close()
+                now = self._workspace.now()
+                held, _ = stack.enter_context(hold(folder, name, now=now))
+                if race.attempt(number).started is None:
+                    path, commit = self.path(number), self._means.definition.commit
+                    if path.exists():
+                        said = f"{path} belongs to an earlier race: move it away"
+                        raise RefusedError(said)
+                    at = race.sprint_of(number), str(path), host(), commit
+                    self._append(race, f.AttemptStarted(number, *at))
+            except (BusyError, ConflictError):
                 return False
+            lock = stack.pop_all()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
         if (pid := os.fork()) == 0:
-            self._become(one.number, held, before, os.getppid())
+            self._become(number, held, before, os.getppid())
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        self._children[one.number] = Child(pid, lock, starts)
+        self._children[number] = Child(pid, lock, starts)
         return True
+
+    def _append(self, race: Race, event: f.RaceEvent) -> None:
+        races.record(self._workspace, race, event, actor=self._means.actor)
 
     def _become(self, number: int, held: int, mask: set[int], parent: int) -> NoReturn:
         """Replace this new process with the run of an attempt, after preparing its tree."""
-        code = 1
         try:
             # A supervisor that is killed ends its runs, which keep their work.
             for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -221,7 +219,7 @@ class RaceSupervisor:
             with suppress(OSError):
                 os.write(2, f"error: {error}\n".encode(errors="backslashreplace"))
         finally:
-            os._exit(code)
+            os._exit(1)
 
     def _prepare(self, number: int, held: int) -> None:
         """Create an attempt's worktree unless it is complete; raise an error on failure."""
@@ -257,19 +255,17 @@ class RaceSupervisor:
 
     # --- Ending -------------------------------------------------------------------------
 
-    def _reap(self, race: Race) -> None:
+    def _reap(self) -> None:
         """Record the ends of attempts whose processes have ended."""
         for number, child in [*self._children.items()]:
-            pid, status = os.waitpid(child.pid, os.WNOHANG)
-            if pid == 0:
+            if (code := child.code()) is None:
                 continue
-            code = os.waitstatus_to_exitcode(status)
             del self._children[number]
             child.lock.close()
             if code in WAITS_FOR_PERSON:
                 self.stops[number] = code
             elif code < 0 and child.starts < STARTS_MAX:
-                self._start_one(self.race(), race.attempt(number), starts=child.starts + 1)
+                self._start_one(self.race(), number, starts=child.starts + 1)
             else:
                 self._record_end(number, code, None)
 
@@ -280,51 +276,46 @@ class RaceSupervisor:
                 os.kill(child.pid, signal.SIGTERM)
         found, until = dict[int, int](), time.monotonic() + GRACE_SECONDS
         for number, child in self._children.items():
-            while (ended := os.waitpid(child.pid, os.WNOHANG))[0] == 0:
+            while (code := child.code()) is None:
                 if time.monotonic() > until:
                     os.kill(child.pid, signal.SIGKILL)
                 time.sleep(POLL_SECONDS / 10)
-            found[number] = os.waitstatus_to_exitcode(ended[1])
+            found[number] = code
             child.lock.close()
         self._children.clear()
         return found
 
-    def _end_others(self, race: Race, why: str) -> None:
+    def _end_others(self, why: str) -> None:
         for number, code in self._end_children().items():
-            self._record_end(number, code, None if code == 0 else why)
+            self._record_end(number, code, why if code else None)
         for number, code in self.stops.items():
             self._record_end(number, code, None)
         self.stops.clear()
 
     def _record_end(self, number: int, code: int, why: str | None) -> None:
         """Record the end of an attempt, with the iteration that represents it."""
+        status, why = code if code >= 0 else 128 - code, why or self._reason(number, code)
         while (attempt := (race := self.race()).attempt(number)).ended is None:
-            sprint = self._workspace.sprint(race.sprint_of(number))
             found = races.candidate_of(self._workspace, race, attempt).ranked
-            ended = f.AttemptEnded(
-                number,
-                code if code >= 0 else 128 - code,
-                why or self._reason(number, code),
-                is_verified=code == 0 and races.verified_iteration(sprint) is not None,
-                iteration=found.iteration,
-                files=found.files,
-                lines=found.lines,
-            )
+            size = found.iteration, found.files, found.lines
+            is_verified = code == 0 and self._decided(number) is not None
             with suppress(ConflictError):
-                races.record(self._workspace, race, ended, actor=self._means.actor)
+                self._append(race, f.AttemptEnded(number, status, why, is_verified, *size))
+
+    def _decided(self, number: int) -> ClaimAccepted | None:
+        sprint = self._workspace.sprint(f"{self._id}-{number}")
+        return races.verified(sprint)
 
     def _reason(self, number: int, code: int) -> str:
         """Return why a run ended, from its records or else from its output."""
-        sprint = self._workspace.sprint(f"{self._id}-{number}")
         if code == 0:
-            decided = sprint.plan.last.decided
-            is_verified = decided is not None and races.verified_iteration(sprint)
-            return decided.reason if decided and is_verified else "done, but not verified"
+            decided = self._decided(number)
+            return "done, but not verified" if decided is None else decided.reason
         if not self.path(number).exists() and Path(f"{self.path(number)}.ready").exists():
             return "its worktree was deleted"
         if code < 0:
             return f"its process was ended by {signal.Signals(-code).name}"
-        ended = sprint.knowledge.loops.ended if sprint.exists else None
+        ended = self._workspace.sprint(f"{self._id}-{number}").knowledge.loops.ended
         if ended is not None and ended.exit_code == code and ended.why:
             return ended.why
         return _last_error(Path(f"{self.path(number)}.log")) or f"exit status {code}"
@@ -338,7 +329,7 @@ class RaceSupervisor:
             if because == BUDGET:
                 decided = replace(decided, reason=f"{why}; {decided.reason}")
             with suppress(ConflictError):
-                races.record(self._workspace, race, decided, actor=self._means.actor)
+                self._append(race, decided)
         return race
 
 

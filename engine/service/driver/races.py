@@ -58,8 +58,9 @@ def read_race(log: EventStore, race_id: str) -> Race:
 def race_ids(log: EventStore) -> list[str]:
     """Return the races in a log, sorted by the position of their first event."""
     found = [race for stream in log.streams() if (race := race_of(stream)) is not None]
-    begins = {x: next(log.read_stream(race_stream(x), until=1)).position for x in found}
-    return sorted(found, key=begins.__getitem__)
+    return sorted(
+        found, key=lambda x: next(log.read_stream(race_stream(x), until=1)).position
+    )
 
 
 def choose_race(log: EventStore, named: str | None) -> Race:
@@ -136,12 +137,12 @@ def spending(service: Service, race: Race) -> list[BudgetState]:
     return together(started, race.defined.budgets, service.now())
 
 
-def verified_iteration(sprint: Sprint) -> int | None:
-    """Return the iteration whose claim was confirmed by a measurement, or None."""
+def verified(sprint: Sprint) -> ClaimAccepted | None:
+    """Return the claim that a measurement confirmed, if any."""
     decided = sprint.plan.last.decided
-    if sprint.plan.status != COMPLETED or not isinstance(decided, ClaimAccepted):
-        return None
-    return decided.claim
+    if sprint.plan.status == COMPLETED and isinstance(decided, ClaimAccepted):
+        return decided
+    return None
 
 
 def chosen_iteration(judged: Judged) -> int | None:
@@ -150,8 +151,8 @@ def chosen_iteration(judged: Judged) -> int | None:
     It is the confirmed iteration, or else the target of a rollback to the best. If nothing
     was measured, it is the last one with a snapshot.
     """
-    sprint = judged.sprint
-    number = verified_iteration(sprint) or judged.target()
+    sprint, claim = judged.sprint, verified(judged.sprint)
+    number = (claim and claim.claim) or judged.target()
     if number or not judged.tracker.is_empty:
         return number or None
     return max((one.iteration for one in sprint.knowledge.snapshots), default=0) or None
@@ -182,24 +183,23 @@ def candidate(
         why = f"iteration {marked} changed its measure: {changed[marked].words}"
     elif number is None:
         why = "it has no iteration to choose"
-    spent = sprint.knowledge.spent
+    spent, claim = sprint.knowledge.spent, verified(sprint)
+    is_unmeasured = number is None or judged.tracker.entry(number) is None
+    one = None if number is None or is_unmeasured else judged.one(number)
     ranked = Ranked(
         place,
         number,
-        is_verified=number is not None and number == verified_iteration(sprint),
+        is_verified=claim is not None and claim.claim == number,
+        measured_share=one and float(one.score.share),
+        tests_passed=one and one.figures.tests_passed,
+        test_count=one and one.figures.test_count,
         cost_usd=spent.cost_usd,
         is_cost_exact=not (spent.without_cost or spent.cut_short),
         files=size[0],
         lines=size[1],
         why=why,
     )
-    if number is None or judged.tracker.entry(number) is None:
-        return Candidate(ranked)
-    one = judged.one(number)
-    passed = {"tests_passed": one.figures.tests_passed}
-    passed["test_count"] = one.figures.test_count
-    share = float(one.score.share)
-    return Candidate(replace(ranked, measured_share=share, **passed), one.score)
+    return Candidate(ranked, one and one.score)
 
 
 def size_of(

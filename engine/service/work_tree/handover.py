@@ -1,7 +1,8 @@
 """Saved files handed over: merged here, or copied to a folder, a branch or a patch."""
 
+import os
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ from ..port import Service
 from .own_paths import own_paths
 from .restore_plan import NOTHING, RestoreOrder, check_bytes, check_meant
 from .shared_snapshots import bring
-from .snapshot import find_snapshot, shown
+from .snapshot import find_snapshot, shown, store_of
 
 SHOWN_MAX = 10
 _KINDS = {int(mode, 8) for mode in GIT_MODES}
@@ -156,75 +157,47 @@ def _check_committed(made: Merge, ours: Snapshot, head: Snapshot) -> None:
         )
 
 
-def into_folder(
+def copied(
     workspace: Service,
-    store: Store,
-    commit: str,
-    target: Path,
-    paths: Sequence[str],
-    *,
-    is_dry: bool = False,
-) -> PlacementPlan:
-    """Copy a snapshot's files into a new folder, unless `is_dry` is true.
-
-    Return the plan with the files to write and the files that cannot be restored.
-    """
-    snapshot, wanted = _whole(workspace, store, commit, paths)
-    one_file.check_free(target)
-    if not is_dry:
-        with store.blobs() as blob:
-            one_file.extract(snapshot, wanted, target, blob)
-    return wanted
-
-
-def into_branch(
-    workspace: Service,
-    store: Store,
     held: HeldSnapshot,
-    name: str,
+    paths: Sequence[str] = (),
     *,
+    folder: Path | None = None,
+    name: str | None = None,
+    patch: Path | None = None,
     parent: str | None = None,
     is_dry: bool = False,
 ) -> tuple[str | None, PlacementPlan]:
-    """Create a git branch from a snapshot's files, unless `is_dry` is true.
+    """Copy files to a new folder, a new branch `name`, or a file for `git apply`.
 
-    The new commit's parent is `parent` or, by default, the checked-out commit.
-
-    Return the branch's commit, and the paths that differ between the branch and the
-    snapshot.
+    A branch and a patch start at the commit `parent` or, by default, at the checked-out
+    commit. Return the branch's commit, and the plan with the files to write and the paths
+    that cannot be restored or differ. If `is_dry` is true, only check and plan.
     """
-    snapshot, wanted = _whole(workspace, store, held.snapshot)
-    if is_dry:
-        return None, wanted
-    root, own = workspace.location.root, own_paths(workspace)
-    said = f"The files of iteration {held.iteration}\n\nSnapshot {held.snapshot}.\n"
-    commit, left = branch.make_branch(
-        store, snapshot, root, name, message=said, own=own, parent=parent
-    )
-    return commit, wanted._replace(skipped=left)
-
-
-def as_patch(
-    workspace: Service, store: Store, held: HeldSnapshot, commit: str
-) -> tuple[bytes, PlacementPlan]:
-    """Return a patch for `git apply` from a commit to a snapshot's files.
-
-    Also return the paths that differ between the patched commit and the snapshot.
-    """
-    with store.lock():
-        snapshot, wanted = _whole(workspace, store, held.snapshot)
-        root, own = workspace.location.root, own_paths(workspace)
-        patch, left = branch.make_patch(store, snapshot, root, commit, own=own)
-    return patch, wanted._replace(skipped=left)
-
-
-def _whole(
-    workspace: Service, store: Store, commit: str, paths: Sequence[str] = ()
-) -> tuple[Snapshot, PlacementPlan]:
-    """Return a snapshot and the plan to write it to an empty folder; check all content."""
-    bring(workspace, store, commit)
-    snapshot = store.read(commit)
-    wanted = plan(snapshot, NOTHING, paths=paths, alone=own_paths(workspace))
-    check_meant({*snapshot.files, *snapshot.folders}, paths)
-    check_bytes(wanted, store.damaged(entry.oid for entry in wanted.writes.values()))
-    return snapshot, wanted
+    store, root, own = store_of(workspace), workspace.location.root, own_paths(workspace)
+    with store.lock() if patch else nullcontext():
+        bring(workspace, store, held.snapshot)
+        snapshot, commit = store.read(held.snapshot), None
+        made = plan(snapshot, NOTHING, paths=paths, alone=own)
+        check_meant({*snapshot.files, *snapshot.folders}, paths)
+        check_bytes(made, store.damaged(entry.oid for entry in made.writes.values()))
+        if folder is not None:
+            one_file.check_free(folder)
+            if not is_dry:
+                with store.blobs() as blob:
+                    one_file.extract(snapshot, made, folder, blob)
+        elif patch is not None and parent is not None:
+            content, left = branch.make_patch(store, snapshot, root, parent, own=own)
+            made = made._replace(skipped=left)
+            if os.path.lexists(patch):
+                raise RefusedError(f"{patch} already exists", file=str(patch))
+            if not is_dry:
+                with open(patch, "xb") as file:
+                    file.write(content)
+        elif name is not None and not is_dry:
+            said = f"The files of iteration {held.iteration}\n\nSnapshot {held.snapshot}.\n"
+            commit, left = branch.make_branch(
+                *(store, snapshot, root, name), message=said, own=own, parent=parent
+            )
+            made = made._replace(skipped=left)
+    return commit, made
