@@ -20,7 +20,6 @@ from .usage import dollars, plus
 _STREAM = "race/"
 VERIFIED, BUDGET, ENDED = "verified", "budget", "ended"
 """What ended a race: a verified attempt, the shared budget, or the end of all attempts."""
-RUNNING, DECIDED = "running", "decided"
 STATUSES = {VERIFIED: 0, BUDGET: 25, ENDED: 1}
 """The exit status of a race for each end."""
 
@@ -208,11 +207,6 @@ class Attempt(msgspec.Struct):
         """Return the name under which the attempt is shown."""
         return self.entrant.name or " ".join(self.entrant.command)
 
-    @property
-    def is_open(self) -> bool:
-        """Return whether the attempt has started and not ended."""
-        return self.started is not None and self.ended is None
-
 
 class Race(msgspec.Struct):
     """A race at a version of its stream."""
@@ -231,11 +225,6 @@ class Race(msgspec.Struct):
         if self.definition is None:
             raise NotFoundError(f"there is no race {self.id[:60]}", race=self.id)
         return self.definition
-
-    @property
-    def status(self) -> str:
-        """Return `running` or `decided`."""
-        return RUNNING if self.decided is None else DECIDED
 
     def attempt(self, number: int) -> Attempt:
         """Return an attempt; raise `NotFoundError` if the race has no such attempt."""

@@ -1,19 +1,17 @@
 """The `sprintlog race apply` and `race clean` commands: the files of attempts."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.races import AttemptApplied, AttemptRemoved, Race
+from sprintlog.engine.races import AttemptApplied, Race
 from sprintlog.engine.service.driver import races
-from sprintlog.engine.service.driver.races import choose_race, read_race, record
+from sprintlog.engine.service.driver.races import choose_race, record
 from sprintlog.engine.service.work_tree import snapshot
 from sprintlog.engine.service.work_tree.handover import MergeBase, copied, merge_of
 from sprintlog.projections.views.back import CleanedRace, RemovedTree
-from sprintlog.projections.workspace import Workspace
 
 from .. import context, output, typed
 from ..back.agreement import LEAVE, Agreement, agree, asks, with_asking, with_force
@@ -142,25 +140,28 @@ def clean(
         found = races.trees_to_remove(race, own, folder)
         for tree in () if discards_omitted else found:
             races.check_nothing_omitted(tree, races.saved(workspace, tree)[1])
-        planned = [*map(_planned, found), LEAVE] if found else ["nothing to do"]
+        planned = [f"{'remove' if x.exists else 'prune'}  {x.path}" for x in found]
         if found and not (wanted.yes or wanted.dry_run):
-            output.print_text(*(() if as_json else planned[:-1]))
+            output.print_text(*(() if as_json else planned))
             agree(is_asked=asks(as_json=as_json), remark=", after saving their files")
-        made = []
+        made, said = [], []
         for tree in found:
-            snapshot = None
+            snapshot, path = None, str(tree.path)
             if not wanted.dry_run:
                 snapshot = races.remove_tree(
-                    *(workspace, own, tree),
-                    partial(_record, workspace, race.id, actor),
+                    *(workspace, own, race, tree),
                     discards_omitted=discards_omitted,
                     actor=actor,
                 )
-            number, path = tree.attempt.number, str(tree.path)
-            made.append(RemovedTree(number, path, tree.sprint, snapshot, tree.exists))
+            removed = tree.attempt.number, path, tree.sprint, snapshot, tree.exists
+            made.append(RemovedTree(*removed))
+            why = "the worktree had been deleted"
+            if tree.exists:
+                why = snapshot or "without a snapshot"
+            said.append(f"{'removed' if tree.exists else 'pruned'}  {path}: {why}")
         answer = CleanedRace("race-clean", race.id, not wanted.dry_run, made)
-        is_told = bool(found) and not wanted.dry_run
-        said = map(_said, made) if is_told else planned
+        if wanted.dry_run or not found:
+            said = [*planned, LEAVE] if found else ["nothing to do"]
         output.print_answer(answer, said, as_json=as_json)
         for one in made if not as_json else ():
             if one.snapshot is not None:
@@ -168,17 +169,3 @@ def clean(
                     f"to restore it, run `sprintlog restore snapshot:{one.snapshot[:12]} "
                     f"--sprint {one.sprint} --into FOLDER`"
                 )
-
-
-def _record(workspace: Workspace, race_id: str, actor: str, event: AttemptRemoved) -> None:
-    record(workspace, read_race(workspace.log, race_id), event, actor=actor)
-
-
-def _planned(tree: races.AttemptTree) -> str:
-    return f"{'remove' if tree.exists else 'prune'}  {tree.path}"
-
-
-def _said(one: RemovedTree) -> str:
-    if not one.existed:
-        return f"pruned  {one.path}: the worktree had been deleted"
-    return f"removed  {one.path}: {one.snapshot or 'without a snapshot'}"

@@ -254,58 +254,49 @@ class _LiveRace:
             self._height = len(lines)
             return
         for one in answer.attempts:
-            said = ", ".join(filter(None, _said(one)))
-            if self._said.get(one.attempt, "not-started") != said:
+            found = [one.state, *(f"{n} {x}" for n, x in _figures(one).items() if x)]
+            if one.status is not None and one.reason:
+                found.append(one.reason)
+            if self._said.get(one.attempt, "not-started") != (said := ", ".join(found)):
                 self._said[one.attempt] = said
                 output.progress(f"attempt {one.attempt} ({one.name}): {said}")
 
 
-def _said(one: AttemptAnswer) -> Iterator[str]:
-    found = one.figures
-    yield one.state
-    yield f"iteration {one.iterations}" if one.iterations else ""
-    yield "" if found.score is None else f"score {found.score:.2f}"
-    is_tested = found.test_count is not None
-    yield f"tests {found.tests_passed}/{found.test_count}" if is_tested else ""
-    yield one.reason or "" if one.status is not None else ""
-
-
 def _print(workspace: Workspace, race: Race, *, as_json: bool) -> RaceAnswer:
-    """Print a race, and return the answer."""
+    """Print a race, with a table of its attempts and its budgets; return the answer."""
     answer = race_answer(workspace, race)
-    output.print_answer(answer, _lines(answer), as_json=as_json)
-    return answer
-
-
-def _lines(answer: RaceAnswer) -> list[str]:
-    """Return a race as lines: its result, a table of its attempts, and its budgets."""
     head = f"{answer.race}: {answer.status}, from commit {answer.commit[:12]}"
-    names = {one.attempt: one.name for one in answer.attempts}
     if answer.because is not None:
         won = "no winner"
         if answer.winner is not None:
-            won = f"attempt {answer.winner} ({names[answer.winner]}), iteration "
-            won = f"{'winner' if not answer.exit_code else 'best'}: {won}{answer.iteration}"
+            name = race.attempt(answer.winner).name
+            won = f"attempt {answer.winner} ({name}), iteration {answer.iteration}"
+            won = f"{'best' if answer.exit_code else 'winner'}: {won}"
         head = f"{answer.race}: {won}: {answer.reason}"
-    budgets = (
-        f"budget: {one.budget} {one.spent:g} of {one.limit:g}" for one in answer.budgets
-    )
-    return [*output.wrapped(head, indent="  "), *_table(answer), *budgets]
+    spent = (f"budget: {x.budget} {x.spent:g} of {x.limit:g}" for x in answer.budgets)
+    lines = [*output.wrapped(head, indent="  "), *_table(answer), *spent]
+    output.print_answer(answer, lines, as_json=as_json)
+    return answer
+
+
+def _figures(one: AttemptAnswer) -> dict[str, object]:
+    """Return the figures of an attempt as shown; unknown figures are None."""
+    found, bound = one.figures, "" if one.figures.is_cost_exact else ">="
+    return {
+        "iteration": one.iterations or None,
+        "score": None if found.score is None else f"{found.score:.2f}",
+        "tests": found.test_count and f"{found.tests_passed}/{found.test_count}",
+        "cost": found.cost_usd and bound + dollars(plus(None, found.cost_usd)),
+        "lines": found.lines,
+    }
 
 
 def _table(answer: RaceAnswer) -> list[str]:
-    head = ("attempt", "state", "iteration", "score", "tests", "cost", "lines", "", "")
-    rows = [[*head]]
+    rows = [["attempt", "state", "iteration", "score", "tests", "cost", "lines", "", ""]]
     for one in answer.attempts:
-        found, bound = one.figures, "" if one.figures.is_cost_exact else ">="
-        shown = (
-            None if found.score is None else f"{found.score:.2f}",
-            found.test_count and f"{found.tests_passed}/{found.test_count}",
-            found.cost_usd and bound + dollars(plus(None, found.cost_usd)),
-            found.lines,
-        )
-        number = found.iteration or one.iterations or None
-        cells = ("-" if cell is None else str(cell) for cell in (number, *shown))
+        found = _figures(one)
+        found["iteration"] = one.figures.iteration or found["iteration"]
+        cells = ("-" if cell is None else str(cell) for cell in found.values())
         rows.append([str(one.attempt), one.state, *cells, one.name, one.reason or ""])
     return output.table(rows, right=frozenset({0, 2, 3, 4, 5, 6}), spare=(6, 7))
 

@@ -76,6 +76,7 @@ def race_answer(workspace: ServiceWorkspace, race: Race) -> RaceAnswer:
         RaceAnswer,
         race,
         race=race.id,
+        status="running" if decided is None else "decided",
         commit=race.defined.commit,
         attempts=[_attempt(workspace, race, one, by_number[n]) for n, one in attempts],
         ranking=tuple(by_number),

@@ -23,7 +23,7 @@ from ...adapters.processes.programs import run_script
 from ...adapters.processes.signals import Signals
 from ...adapters.processes.supervisor import SET_PDEATHSIG, prctl
 from ...errors import BusyError, ConflictError, RefusedError, SprintlogError
-from ...races import BUDGET, RUNNING, VERIFIED, Race, decision, rank
+from ...races import BUDGET, VERIFIED, Race, decision, rank
 from ...sprint.events import ClaimAccepted
 from ...sprint.iterations.budgets import said
 from ..workspace import ServiceWorkspace
@@ -119,9 +119,9 @@ class RaceSupervisor:
         return race
 
     def _step(self) -> Race:
-        if self.race().status == RUNNING:
+        if self.race().decided is None:
             self._reap()
-        if (race := self.race()).status != RUNNING:
+        if (race := self.race()).decided is not None:
             self._end_others("the race is decided")
             return self.race()
         known = races.spending(self._workspace, race)
@@ -136,8 +136,8 @@ class RaceSupervisor:
         return self._decide(ends, why)
 
     def _is_over(self, race: Race) -> bool:
-        if race.status != RUNNING or self._children:
-            return race.status != RUNNING
+        if race.decided is not None or self._children:
+            return race.decided is not None
         if (only := self._means.only) is not None:
             return race.attempt(only).ended is not None or only in self.stops
         left = (n for n, one in race.attempts.items() if one.ended is None)
@@ -148,7 +148,7 @@ class RaceSupervisor:
     def _start(self, race: Race) -> None:
         """Start attempts while places are free, those of a killed process first."""
         only, busy = self._means.only, {*self._children, *self.stops}
-        for one in sorted(race.attempts.values(), key=lambda one: not one.is_open):
+        for one in sorted(race.attempts.values(), key=lambda one: one.started is None):
             if len(self._children) >= self._means.parallel:
                 return
             if one.ended or one.number in busy or only not in (None, one.number):
@@ -322,7 +322,7 @@ class RaceSupervisor:
 
     def _decide(self, because: str, why: str) -> Race:
         """Record the result of the race, unless another process has recorded it."""
-        while (race := self.race()).status == RUNNING:
+        while (race := self.race()).decided is None:
             attempts = race.attempts.values()
             found = [races.candidate_of(self._workspace, race, one) for one in attempts]
             decided = decision(because, rank(found))

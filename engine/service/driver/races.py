@@ -1,6 +1,6 @@
 """Races in a log: states, events, candidates, and the removal of attempts' worktrees."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -265,8 +265,8 @@ def trees_to_remove(race: Race, own: OwnRepository, folder: Path) -> list[Attemp
 def remove_tree(
     workspace: Service,
     own: OwnRepository,
+    race: Race,
     tree: AttemptTree,
-    append: Callable[[AttemptRemoved], object],
     *,
     discards_omitted: bool,
     actor: str,
@@ -286,7 +286,7 @@ def remove_tree(
             if not discards_omitted:
                 check_nothing_omitted(tree, left)
         removed = AttemptRemoved(tree.attempt.number, str(tree.path), snapshot)
-        append(removed)
+        record(workspace, read_race(workspace.log, race.id), removed, actor=actor)
     own.remove(tree.path, BESIDE)
     return removed.snapshot
 

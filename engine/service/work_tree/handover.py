@@ -62,17 +62,13 @@ def merge_of(
 
 
 def _base(workspace: Service, sprint: Sprint, held: HeldSnapshot) -> MergeBase:
-    here = (held.work_tree, held.worktree)
-    for first in sprint.knowledge.snapshots:
-        is_first = (first.work_tree, first.worktree) == here
-        if is_first and first.purpose == OF_ITERATION:
-            if first.iteration == 0:
-                return MergeBase(first.snapshot)
-            break
-    for ran in workspace.repository.events(sprint.id, AgentRan):
-        git = ran.git_before
-        return MergeBase(commit=(git.head or "") if git is not None else "")
-    return MergeBase()
+    here, events = (held.work_tree, held.worktree), workspace.repository.events
+    known = (one for one in sprint.knowledge.snapshots if one.purpose == OF_ITERATION)
+    first = next((x for x in known if (x.work_tree, x.worktree) == here), None)
+    if first is not None and first.iteration == 0:
+        return MergeBase(first.snapshot)
+    git = next((ran.git_before for ran in events(sprint.id, AgentRan)), None)
+    return MergeBase(commit=(git.head or "") if git is not None else "")
 
 
 def merged_order(
