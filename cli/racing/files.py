@@ -139,7 +139,7 @@ def clean(
         own, folder = repository_of(workspace)
         found = races.trees_to_remove(race, own, folder)
         for tree in () if discards_omitted else found:
-            races.check_nothing_omitted(tree, races.saved(workspace, tree)[1])
+            races.saved(workspace, tree, discards_omitted, actor=None)
         planned = [f"{'remove' if x.exists else 'prune'}  {x.path}" for x in found]
         if found and not (wanted.yes or wanted.dry_run):
             output.print_text(*(() if as_json else planned))

@@ -65,13 +65,12 @@ class OwnRepository:
 
     def commit(self) -> str:
         """Return the commit that is checked out; raise `RefusedError` if there is none."""
-        try:
-            return self.git("rev-parse", "--verify", "-q", "HEAD^{commit}").strip()
-        except RefusedError as error:
+        if not self.has("HEAD"):
             raise RefusedError(
                 "attempts start from a commit, and this repository has none",
                 hint="run `git commit` first",
-            ) from error
+            )
+        return self.git("rev-parse", "HEAD").strip()
 
     def has(self, name: str) -> bool:
         """Return whether the repository has a commit, or a file `COMMIT:./PATH`."""

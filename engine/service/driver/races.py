@@ -282,9 +282,7 @@ def remove_tree(
             if commit and started and commit != started.commit:
                 # Only the worktree refers to the commit.
                 own.git("update-ref", f"{REFS}{tree.sprint}", commit)
-            snapshot, left = saved(workspace, tree, actor=actor)
-            if not discards_omitted:
-                check_nothing_omitted(tree, left)
+            snapshot = saved(workspace, tree, discards_omitted, actor=actor)
         removed = AttemptRemoved(tree.attempt.number, str(tree.path), snapshot)
         record(workspace, read_race(workspace.log, race.id), removed, actor=actor)
     own.remove(tree.path, BESIDE)
@@ -292,41 +290,38 @@ def remove_tree(
 
 
 def saved(
-    workspace: Service, tree: AttemptTree, *, actor: str | None = None
-) -> tuple[str | None, list[str]]:
-    """Return the snapshot of a worktree, and the paths that it omits.
+    workspace: Service, tree: AttemptTree, discards_omitted: bool, *, actor: str | None
+) -> str | None:
+    """Return the snapshot of a worktree, which is recorded if an actor is given.
 
-    The snapshot is recorded if an actor is given. All paths are omitted if the folder is
-    not the worktree of a sprint in this log any more.
+    Unless `discards_omitted` is true, raise `RefusedError` if the snapshot omits any path.
+    All paths are omitted if the folder no longer is the worktree of a sprint in this log.
     """
     if not tree.exists or tree.attempt.removed is not None:
-        return None, []
+        return None
     location, found = workspace.location, linked_directory(tree.path / ".git")
-    common = repository_at(location.root).common.resolve()
-    is_own = tree.known and found is not None and found.parent == common / "worktrees"
-    if not is_own or not workspace.log.version(sprint_stream(tree.sprint)):
-        return None, ["."]
     folder, address = str(location.folder), location.address
-    with ServiceWorkspace.open(tree.path, folder=folder, address=address) as there:
-        there.environment, there.tell = workspace.environment, workspace.tell
-        there.setting = workspace.setting
-        if actor is None:
-            with kept_files(there, tree.sprint) as (taken, _):
-                return None, _omitted(there, taken)
-        _, taken = take_and_record(there, tree.sprint, envelope={"actor": actor})
-        return taken.commit, _omitted(there, taken)
-
-
-def check_nothing_omitted(tree: AttemptTree, paths: Sequence[str]) -> None:
-    """Raise `RefusedError` if a snapshot of a worktree omits any path."""
-    if paths:
-        named = ", ".join(paths[:SHOWN_MAX])
-        more = f" and {len(paths) - SHOWN_MAX} more" if paths[SHOWN_MAX:] else ""
+    common, commit, left = repository_at(location.root).common.resolve(), None, ["."]
+    is_own = tree.known and found is not None and found.parent == common / "worktrees"
+    if is_own and workspace.log.version(sprint_stream(tree.sprint)):
+        with ServiceWorkspace.open(tree.path, folder=folder, address=address) as there:
+            there.environment, there.tell = workspace.environment, workspace.tell
+            there.setting = workspace.setting
+            if actor is None:
+                with kept_files(there, tree.sprint) as (taken, _):
+                    left = _omitted(there, taken)
+            else:
+                _, taken = take_and_record(there, tree.sprint, envelope={"actor": actor})
+                commit, left = taken.commit, _omitted(there, taken)
+    if left and not discards_omitted:
+        named = ", ".join(left[:SHOWN_MAX])
+        more = f" and {len(left) - SHOWN_MAX} more" if left[SHOWN_MAX:] else ""
         raise RefusedError(
             f"{tree.path} contains files that its snapshot omits: {named}{more}",
             hint="copy the files that you need, then pass --discard-omitted",
-            files=[*paths],
+            files=left,
         )
+    return commit
 
 
 def _omitted(workspace: Service, taken: TakenSnapshot) -> list[str]:
