@@ -280,7 +280,7 @@ def _print(workspace: Workspace, race: Race, *, as_json: bool) -> RaceAnswer:
 
 
 def _figures(one: AttemptAnswer) -> dict[str, object]:
-    """Return the figures of an attempt as shown; unknown figures are None."""
+    """Return the figures of an attempt as shown, with None for an unknown figure."""
     found, bound = one.figures, "" if one.figures.is_cost_exact else ">="
     return {
         "iteration": one.iterations or None,
