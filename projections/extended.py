@@ -12,7 +12,7 @@ import msgspec
 from sprintlog.engine.extensions import Extension, ExtensionError, loaded, named
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.service.streams.readings import EXTENSIONS, KeptReading, Reading
+from sprintlog.engine.service.streams.checkpoints import EXTENSIONS, KeptReading, Reading
 
 from .runner import Happened, Mark, catch_up_sprint
 from .workspace import Workspace

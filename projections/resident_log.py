@@ -12,7 +12,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.place.anchor import file_identity
 from sprintlog.engine.service.place.location import REDACTION, Location
 from sprintlog.engine.service.port import AloneError
-from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
+from sprintlog.engine.service.streams.history import PAUSE_SECONDS, follow
 
 from .workspace import Workspace
 

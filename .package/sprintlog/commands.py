@@ -19,15 +19,16 @@ from .engine.journal.rules import (
     RetireLearning as RetireLearning,
 )
 from .engine.judging.loop_rules import LoopChange as LoopChange
-from .engine.sprint.agent.reported import ReportWork as ReportWork, TakeSaid as TakeSaid
 from .engine.sprint.agent.runs import (
     EndRepair as EndRepair,
     EndRun as EndRun,
     EndTurn as EndTurn,
     RecordRun as RecordRun,
+    ReportWork as ReportWork,
     StartRepair as StartRepair,
     StartRun as StartRun,
     StartTurn as StartTurn,
+    TakeSaid as TakeSaid,
 )
 from .engine.sprint.answers.items import (
     SaidItems as SaidItems,

@@ -1,7 +1,7 @@
 """Queries about the past: what happened, who set a field, which iteration is best."""
 
 from .engine.service.streams.evaluation import evaluate
-from .engine.service.streams.subscription import follow as follow
+from .engine.service.streams.history import follow as follow
 from .engine.sprint.state.patch import MISSING as MISSING
 from .engine.sprint.state.transitions import check_exists
 from .projections.history.blame import Blame as Blame, blame as blame

@@ -12,9 +12,8 @@ from sprintlog.engine.adapters.hooks import transcript_calls as transcripts
 from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, SprintlogError
 from sprintlog.engine.service.agent_sessions import known_sessions, reconcile
-from sprintlog.engine.service.agent_sessions.copies import keep_copy
 from sprintlog.engine.service.agent_sessions.ran import AgentRunEnded, hooked_sessions
-from sprintlog.engine.service.agent_sessions.reconcile import OneRun, take_calls
+from sprintlog.engine.service.agent_sessions.reconcile import OneRun, keep_copy, take_calls
 from sprintlog.engine.service.from_transcripts import recover
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sessions.names import session_of

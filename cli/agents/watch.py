@@ -20,7 +20,7 @@ from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
 from sprintlog.engine.errors import BusyError, SprintlogError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.agent_sessions import at_work, reconcile
-from sprintlog.engine.service.agent_sessions.copies import keep_copy
+from sprintlog.engine.service.agent_sessions.reconcile import keep_copy
 from sprintlog.engine.service.place.location import find
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.sessions.events import PromptGiven, SessionStarted

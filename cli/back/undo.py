@@ -58,12 +58,9 @@ def put_back(run: Recording, wanted: agreement.Agreement) -> bool:
 
 def _together(all_files: list[ChangedFiles]) -> ChangedFiles:
     """Combine the file changes of several restores into a single change."""
-    return ChangedFiles(
-        written=[path for files in all_files for path in files.written],
-        removed=[path for files in all_files for path in files.removed],
-        left=[path for files in all_files for path in files.left],
-        kept=[path for files in all_files for path in files.kept],
-    )
+    names = ("written", "removed", "left", "kept")
+    lists: Any = {n: [x for one in all_files for x in getattr(one, n)] for n in names}
+    return ChangedFiles(**lists)
 
 
 SHOWN_MAX = 3

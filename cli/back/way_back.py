@@ -16,12 +16,7 @@ from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.service.streams.history import append_end
 from sprintlog.engine.service.work_tree import restore, restore_plan, snapshot
 from sprintlog.engine.service.work_tree.handover import MergeBase
-from sprintlog.engine.sprint.events import (
-    ActivitySeen,
-    RestoreStarted,
-    RolledBack,
-    SnapshotTaken,
-)
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.snapshots import Back
 from sprintlog.engine.sprint.state import effective_history
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -43,7 +38,7 @@ def undone_event(log: Log, events: Iterable[RecordedEvent]) -> RecordedEvent | N
     """Return the event that an undo among the given events reverted, or None."""
     for event in events:
         taken = CODEC.decode(event)
-        if isinstance(taken, RolledBack) and taken.undoes is not None:
+        if isinstance(taken, f.RolledBack) and taken.undoes is not None:
             at = taken.undoes
             (undone,) = log.read_stream(event.stream, after=at - 1, until=at)
             return undone
@@ -71,12 +66,12 @@ def work_gone(log: Log, sprint: Sprint) -> list[RecordedEvent]:
 
 
 def _is_work(event: Event) -> bool:
-    return event.kind is Kind.EXECUTION and not isinstance(event, ActivitySeen)
+    return event.kind is Kind.EXECUTION and not isinstance(event, f.ActivitySeen)
 
 
 REMOVED_SHOWN_MAX = 10
 """The maximum number of removed files that are named."""
-ON_THE_WAY = {SnapshotTaken.type, RestoreStarted.type}
+ON_THE_WAY = {f.SnapshotTaken.type, f.RestoreStarted.type}
 """Events recorded during a restore; the answer states the number of files instead."""
 
 
@@ -173,11 +168,9 @@ def planned(run: Recording, step: Step) -> tuple[WentBack, PlanTurn | None]:
     """Return the effect of a step without changing or recording anything."""
     workspace, sprint_id = run.workspace, run.sprint_id
     sprint = workspace.sprint(sprint_id)
-    events = (
-        workspace.preview(step.command, sprint_id=sprint_id, at=run.options.at)
-        if step.command is not None
-        else []
-    )
+    events: list[Event] = []
+    if step.command is not None:
+        events = workspace.preview(step.command, sprint_id=sprint_id, at=run.options.at)
     turn = views.turn_of(sprint, events, after=sprint.version)
     files = None
     if step.order is not None:
@@ -235,8 +228,7 @@ def show(
         new = {*files.created, *files.merged}
         old = [path for path in files.written if path not in new]
         named = [("create", files.created), ("replace", old), ("remove", files.removed)]
-        named.append(("merge", files.merged))
-        for word, paths in named:
+        for word, paths in (*named, ("merge", files.merged)):
             output.print_text(*named_lines(word, paths, SHOWN_MAX))
         if not (files.written or files.removed):
             output.print_text(*named_lines("folder", files.folders, SHOWN_MAX))
@@ -280,13 +272,9 @@ def _as_the_best(run: Recording, number: int) -> str:
 def plan_line(turn: PlanTurn) -> str:
     """Return a line that describes the change of the plan."""
     gone, again = turn.numbers
-    verbs = (
-        (gone, "are discarded", "is discarded"),
-        (again, "are effective again", "is effective again"),
-    )
     counts = [
-        f"{output.counted(number, 'event')} {single if number == 1 else several}"
-        for number, several, single in verbs
+        f"{output.counted(number, 'event')} {'is' if number == 1 else 'are'} {what}"
+        for number, what in ((gone, "discarded"), (again, "effective again"))
         if number
     ]
     said = f": {', '.join(counts)}" if counts else ""

@@ -14,7 +14,7 @@ from sprintlog.engine.log.event import is_extension
 from sprintlog.engine.service.agent_sessions.known_sessions import choose_session
 from sprintlog.engine.service.event_filter import EventFilter, range_of, select
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
-from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
+from sprintlog.engine.service.streams.history import PAUSE_SECONDS, follow
 from sprintlog.projections.text.decision_sentences import is_important, sentence
 from sprintlog.projections.text.event_line import Folded, folded, what
 from sprintlog.projections.views.events import envelope

@@ -12,9 +12,8 @@ from sprintlog.engine.adapters.hooks.transcript_calls import READERS
 from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.judging.loop_rules import MeasureRules
 from sprintlog.engine.service import settle
-from sprintlog.engine.service.agent_sessions import reconcile
-from sprintlog.engine.service.agent_sessions.at_work import others_at_work, working
-from sprintlog.engine.service.agent_sessions.copies import keep_copy
+from sprintlog.engine.service.agent_sessions import at_work, reconcile
+from sprintlog.engine.service.agent_sessions.reconcile import keep_copy
 from sprintlog.engine.service.port import Envelope
 from sprintlog.engine.service.reviews import decide_claim
 from sprintlog.engine.service.work_tree.capturer import Capturer, measure_by_rules, order_of
@@ -64,9 +63,10 @@ def settle_turn(
         commands = (*rules.runs, *rules.builds) if rules else ()
         named = os.environ.get("SPRINTLOG_SPRINT")
         means = settle.Settling(partial(_read, workspace), tell, commands, named, turns_max)
-        settled = settle.settle(
-            workspace, stream, means, ends=ends, reported=reported, is_over=is_over
-        )
+        with workspace.log.locks.hold(at_work.LOCK):
+            settled = settle.settle(
+                workspace, stream, means, ends=ends, reported=reported, is_over=is_over
+            )
         if settled is None or settled.is_new:
             keep_copy(workspace, stream)
         if settled is None or not settled.is_new:
@@ -113,8 +113,8 @@ class _TurnCapturer(Capturer):
     def add_to(self, command: Measuring) -> Measuring:
         """Return the command with the measurement."""
         found = super().add_to(command)
-        others = (x for x in others_at_work(self._workspace.location) if x.has_called)
-        if getattr(found, "altered", ()) and any(others):
+        others = at_work.others_at_work(self._workspace.location)
+        if getattr(found, "altered", ()) and any(x.has_called for x in others):
             raise RefusedError("an agent changed files while the iteration was measured")
         return found
 
@@ -139,7 +139,7 @@ def _measure(
             masks=True,
         )
         words = f"the measure of iteration {number}"
-        with working(workspace.location, words, now=workspace.now()):
+        with at_work.working(workspace.location, words, now=workspace.now()):
             measure_by_rules(workspace, sprint_id, number, capturer, envelope=envelope)
     review = loop_rules(workspace.sprint(sprint_id)).review
     if review in (None, _trusted(lambda: settings.setting("agent.review"))):

@@ -7,9 +7,8 @@ from sprintlog.engine.adapters.agents.items import Items
 from sprintlog.engine.adapters.agents.output import DOCUMENT_BYTES_MAX, OutputReader, Read
 from sprintlog.engine.adapters.processes.output import Output
 from sprintlog.engine.extensions import loaded, named
-from sprintlog.engine.service.agent_sessions.ran import printed
+from sprintlog.engine.service.agent_sessions.ran import SAY_TOTALS, alone, printed
 from sprintlog.engine.service.learnings import keep_learnings
-from sprintlog.engine.service.session_totals import SAY_TOTALS, alone
 from sprintlog.engine.sprint.answers.items import SaidItems
 from sprintlog.engine.sprint.answers.verdict import judge, said_beside
 from sprintlog.engine.sprint.events import AgentRan

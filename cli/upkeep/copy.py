@@ -10,7 +10,7 @@ from sprintlog.engine.log.port import Log, Wait
 from sprintlog.engine.log.stores import create_log, is_extension, is_served, open_log
 from sprintlog.engine.service.place.location import DATABASE, HIDDEN, check_named, find
 from sprintlog.engine.service.place.trust import check_trusted, safe_list
-from sprintlog.engine.service.streams.erased import still_said
+from sprintlog.engine.service.streams.soundness import still_said
 from sprintlog.projections.health.exchange import Carried, copy_export, copy_log
 from sprintlog.projections.views.log import LogCopied
 from sprintlog.projections.workspace import wall_clock

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.service.streams.catalogue import State
-from sprintlog.engine.service.streams.readings import forget_readings
+from sprintlog.engine.service.streams.checkpoints import forget_readings
 from sprintlog.projections.sql.search import forget
 from sprintlog.projections.state_files.journal_file import JournalFile
 from sprintlog.projections.state_files.loop_place import files_of_loop

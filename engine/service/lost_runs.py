@@ -17,13 +17,11 @@ from ..sprint.iterations.run_record import LoseRun
 from ..sprint.phases.gate import find_gate
 from ..sprint.phases.gate_checks import run_of
 from ..sprint.state.sprint import Sprint
-from .port import Service, Skippable, mention
+from .port import AROUND, Service, mention
 from .streams.catalogue import sprint_stream
 
 OWN_RUNS: set[str] = set()
 """The ids of the runs of this process, which may outlive a lost run."""
-AROUND: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"}
-"""The middlewares that are skipped when the end of a run is recorded."""
 ALIVE, GONE, ELSEWHERE = "alive", "gone", "elsewhere"
 
 

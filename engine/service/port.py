@@ -4,7 +4,7 @@
 files that are written after a commit, and to third-party edits of those files.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypedDict, Unpack
@@ -37,6 +37,8 @@ Skippable = Literal[
     "finish_restores", "refuse_edits", "refuse_strangers", "record_lost_run"
 ]
 """The middlewares that an action may skip because the action is part of them."""
+AROUND: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"}
+"""The middlewares that are skipped when an edit or the end of a run is recorded."""
 
 
 class Refreshed(msgspec.Struct, frozen=True):
@@ -200,9 +202,6 @@ class Service(Protocol):
 
     def journal(self) -> "Journal":
         """Return the journal's current ids and counts."""
-
-    def events(self, sprint_id: str | None = None) -> Iterator[RecordedEvent]:
-        """Yield the events of a sprint."""
 
     def finish_restores(self, sprint: Sprint) -> int:
         """Finish interrupted restores; return the number of events recorded."""

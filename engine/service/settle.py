@@ -28,10 +28,10 @@ from ..sprint.iterations.loop import EndWrapped, StartWrapped
 from ..sprint.phases.lifecycle import StartSprint
 from ..sprint.state import times, words
 from ..sprint.state.sprint import open_iteration
-from . import session_totals, wrap
+from . import wrap
 from .agent_sessions import at_work
 from .agent_sessions.known_sessions import event_of
-from .agent_sessions.ran import answer_of, outcome
+from .agent_sessions.ran import answer_of, outcome, turn_alone
 from .port import Decide, Envelope
 from .work_tree import start_files
 from .work_tree.snapshot import kept_files, with_snapshot
@@ -89,28 +89,6 @@ class TurnStart(msgspec.Struct, frozen=True):
     """The latest start or end of an iteration before the turn."""
 
 
-def settle(
-    workspace: ServiceWorkspace,
-    stream: str,
-    means: Settling,
-    *,
-    ends: bool = True,
-    reported: int | None = None,
-    is_over: bool = False,
-) -> Settled | None:
-    """Record what is missing of a session's latest turns; return one of their iterations.
-
-    This is the iteration of the turn that ended with the `reported` version, or else of the
-    latest turn; None if that turn is not an iteration, at least so far. Without `ends`, a
-    recent answer is left to the process that reported it, which may have to reply. With
-    `is_over`, the session's process is gone, or the files may have changed since.
-    """
-    with workspace.log.locks.hold(at_work.LOCK):
-        return _settle(
-            workspace, stream, means, ends=ends, reported=reported, is_over=is_over
-        )
-
-
 def begin_turn(workspace: ServiceWorkspace, stream: str) -> bool:
     """Start the iteration of a turn whose first tool call, a command, has not ended yet.
 
@@ -127,7 +105,7 @@ def begin_turn(workspace: ServiceWorkspace, stream: str) -> bool:
         return _Recorded(workspace, stream, last, means, is_late=False).settle() is not None
 
 
-def _settle(
+def settle(
     workspace: ServiceWorkspace,
     stream: str,
     means: Settling,
@@ -136,7 +114,14 @@ def _settle(
     reported: int | None = None,
     is_over: bool = False,
 ) -> Settled | None:
-    """Settle a session; `is_over` if its process is gone, which ended a running turn."""
+    """Record what is missing of a session's latest turns; return one of their iterations.
+
+    This is the iteration of the turn that ended with the `reported` version, or else of the
+    latest turn; None if that turn is not an iteration, at least so far. Without `ends`, a
+    recent answer is left to the process that reported it, which may have to reply. With
+    `is_over`, the session's process is gone, which ended a running turn, or the files may
+    have changed since. The caller must hold `at_work.LOCK`.
+    """
     recorded = [*workspace.log.read_stream(stream)]
     turns = turns_of((one.version, one.at, event_of(one)) for one in recorded)
     if not turns:
@@ -267,7 +252,7 @@ class _Recorded:
             return
         numbers = {x.iteration for x in at_work.all_at_work(self._workspace.location)}
         if last.number not in numbers:
-            _settle(self._workspace, f"session/{session}", self._means, is_over=True)
+            settle(self._workspace, f"session/{session}", self._means, is_over=True)
 
     @property
     def _place(self) -> Path:
@@ -371,20 +356,21 @@ class _Recorded:
             turn.compactions,
         )
         ran = replace(
-            ended.ran, turn=facts, exit_code=None, command=None, tool_calls=turn.calls
-        )
-        ran = replace(
-            ran,
+            ended.ran,
+            turn=facts,
+            exit_code=None,
+            command=None,
+            tool_calls=turn.calls,
             agent=agent,
-            sessions=ran.sessions or (self._session.partition("-")[2],),
-            models=ran.models or tuple(filter(None, [turn.model])),
+            sessions=ended.ran.sessions or (self._session.partition("-")[2],),
+            models=ended.ran.models or tuple(filter(None, [turn.model])),
         )
         end = turn.end
         if end is not None and end.text is None and not (end.failed or answer.text):
             # The agent answered, but neither its hook nor its transcript has the words.
             ran = replace(ran, **outcome(Verdict(words.COMPLETED)))
         session = None if reading is None else reading.ran
-        return replace(ended, ran=session_totals.turn_alone(self._workspace, ran, session))
+        return replace(ended, ran=turn_alone(self._workspace, ran, session))
 
 
 def _milliseconds(time: str) -> int:

@@ -309,9 +309,8 @@ class ServiceWorkspace:
             self.handle_on_journal(lambda journal, at: [event], **known)
             return
         # The lock of state files is held here, but a restore must acquire that lock last.
-        from .lost_runs import AROUND
-
-        self.handle_with(sprint_id, lambda sprint, at: [event], without=AROUND, **known)
+        steps = port.AROUND
+        self.handle_with(sprint_id, lambda sprint, at: [event], without=steps, **known)
 
     def refresh(self, sprint_id: str) -> port.Refreshed:
         """Update a sprint's state files, as `handle.refresh` does."""

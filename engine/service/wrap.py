@@ -24,9 +24,8 @@ from ..sprint.phases.lifecycle import AddNote, StartSprint
 from ..sprint.plan.create import CreateSprint
 from ..sprint.state.document_fields import LOOP_IN, ralph_fields
 from ..sprint.state.words import COMPLETED, NOT_STARTED, UNKNOWN, is_agent
-from .agent_sessions.ran import figures, outcome
+from .agent_sessions.ran import alone, figures, outcome
 from .port import Envelope
-from .session_totals import alone
 from .streams.catalogue import CODEC, sprint_of
 from .workspace import ServiceWorkspace
 
@@ -190,8 +189,23 @@ def ended(
         isinstance(turn, answers.Turn) and turn.is_goal and verdict.status == COMPLETED
     )
     claim = (turn.summary or "") if is_claim else None
-    ran = alone(workspace, _ran(wrapped, verdict, number), since=since)
-    return EndWrapped(ran, ends, summary, said, claim)
+    ran = AgentRan(
+        "",
+        exit_code=wrapped.exit_code,
+        duration_ms=wrapped.duration_ms,
+        output=wrapped.output.text(),
+        output_bytes=wrapped.output.bytes,
+        output_sha256=wrapped.output.sha256,
+        errors=wrapped.errors.text(),
+        iteration=number,
+        command=cut(wrapped.command, COMMAND_CHARS_MAX),
+        **figures(wrapped.activity),
+        **outcome(verdict),
+        git_before=wrapped.git_before,
+        git_after=wrapped.git_after,
+        changed_files=wrapped.changed_files,
+    )
+    return EndWrapped(alone(workspace, ran, since=since), ends, summary, said, claim)
 
 
 class Held(Protocol):
@@ -304,25 +318,6 @@ def _read(text: str, *, is_agent: bool) -> answers.Verdict:
 def _is_agent(wrapped: Wrapped) -> bool:
     """Return whether the program is an agent, according to its output or its name."""
     return wrapped.activity.agent is not None or is_agent(wrapped.command.partition(" ")[0])
-
-
-def _ran(wrapped: Wrapped, verdict: answers.Verdict, number: int | None) -> AgentRan:
-    return AgentRan(
-        "",
-        exit_code=wrapped.exit_code,
-        duration_ms=wrapped.duration_ms,
-        output=wrapped.output.text(),
-        output_bytes=wrapped.output.bytes,
-        output_sha256=wrapped.output.sha256,
-        errors=wrapped.errors.text(),
-        iteration=number,
-        command=cut(wrapped.command, COMMAND_CHARS_MAX),
-        **figures(wrapped.activity),
-        **outcome(verdict),
-        git_before=wrapped.git_before,
-        git_after=wrapped.git_after,
-        changed_files=wrapped.changed_files,
-    )
 
 
 def git_state(found: RepositoryState | None) -> GitState | None:

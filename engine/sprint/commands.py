@@ -12,7 +12,7 @@ from ..errors import NotFoundError, RefusedError
 from ..judging import events as i
 from ..log.event import Event, ExtensionEvent, check_event, event_of
 from ..sprint import events as f
-from .agent import reported, runs
+from .agent import runs
 from .events import goal as r
 from .events import queue as q
 from .iterations import (
@@ -39,7 +39,7 @@ TOPICS: tuple[ModuleType, ...] = (
     *(adoption, budgets, claims, create, decisions, goal_steps, goal, hook_tasks),
     *(gate_checks, injection, leaves, lifecycle, loop, measurement, queue_decisions),
     *(run_record, recompile, requests, rollback, runs, snapshots, waits),
-    *(described, reported),
+    described,
 )
 BY_TAG = {event.type: event for event in f.EVENTS}
 _DERIVED: tuple[tuple[type[Event], str, tuple[str, ...]], ...] = (

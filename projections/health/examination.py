@@ -18,7 +18,7 @@ import msgspec
 from sprintlog.engine.adapters.git.repositories import repository_around
 from sprintlog.engine.adapters.git.untrusted import borrowed
 from sprintlog.engine.adapters.replace import unfinished
-from sprintlog.engine.adapters.snapshots.soundness import unsound
+from sprintlog.engine.adapters.snapshots.objects import unsound
 from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import Head

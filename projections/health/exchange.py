@@ -178,7 +178,7 @@ def _check_erased(workspace: Workspace, erased: Sequence[int], file: str) -> Non
     if not erased:
         return
     # Imported here: most logs contain no erased events.
-    from sprintlog.engine.service.streams.erased import erasures_of, unsaid
+    from sprintlog.engine.service.streams.soundness import erasures_of, unsaid
 
     log = workspace.log
     erasures = erasures_of(log)

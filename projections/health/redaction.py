@@ -28,7 +28,7 @@ from sprintlog.engine.service.erasure import erase_words, remainder
 from sprintlog.engine.service.place.location import LOOPS, REDACTION
 from sprintlog.engine.service.port import Skippable
 from sprintlog.engine.service.streams.catalogue import State
-from sprintlog.engine.service.streams.readings import forget_readings
+from sprintlog.engine.service.streams.checkpoints import forget_readings
 from sprintlog.engine.service.work_tree.shared_snapshots import forget
 from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.events import SnapshotRewritten

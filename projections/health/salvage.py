@@ -23,8 +23,12 @@ from sprintlog.engine.log.stores.sqlite.rescue import salvage as salvage_log
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.place.location import DATABASE, Location
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.service.streams.erased import UNSAID, erasures_in
-from sprintlog.engine.service.streams.soundness import fold_all, is_folded
+from sprintlog.engine.service.streams.soundness import (
+    UNSAID,
+    erasures_in,
+    fold_all,
+    is_folded,
+)
 
 from ..state_files.files import EDITS
 from ..state_files.journal_file import JournalFile

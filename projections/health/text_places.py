@@ -19,7 +19,7 @@ from sprintlog.engine.log.event import ERASED
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.readable import as_json, readable
 from sprintlog.engine.service.place.location import HIDDEN, spool_folders
-from sprintlog.engine.service.streams.readings import forget_readings
+from sprintlog.engine.service.streams.checkpoints import forget_readings
 from sprintlog.engine.service.work_tree.own_paths import OUTPUT, kept_out, transcripts
 from sprintlog.engine.service.work_tree.snapshot import shown, store_of
 

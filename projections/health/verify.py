@@ -15,8 +15,8 @@ from sprintlog.engine.log.chain import START, Row, check_rows
 from sprintlog.engine.log.envelope import Head, RecordedEvent
 from sprintlog.engine.log.erasures import Erasures
 from sprintlog.engine.service.streams.catalogue import CODEC, State, sprint_stream
-from sprintlog.engine.service.streams.erased import erasures_of, unsaid
 from sprintlog.engine.service.streams.repository import Repository
+from sprintlog.engine.service.streams.soundness import erasures_of, unsaid
 from sprintlog.engine.sprint.events import SprintImported
 from sprintlog.engine.sprint.plan.imported_documents import contradictions
 from sprintlog.engine.sprint.state.effective_history import effective_ranges as path_to

@@ -15,7 +15,7 @@ import msgspec
 from sprintlog.engine.judging.tracker import Tracker
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC, EVERY, sprint_stream
-from sprintlog.engine.service.streams.readings import (
+from sprintlog.engine.service.streams.checkpoints import (
     BLOCKS,
     DECISIONS,
     KeptReading,

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.snapshots.objects import DamagedError
-from sprintlog.engine.adapters.snapshots.soundness import surely_held
+from sprintlog.engine.adapters.snapshots.objects import DamagedError, surely_held
 from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.errors import SprintlogError
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.snapshots import soundness
+from sprintlog.engine.adapters.snapshots import objects
 
 from .trees import fill, store_in, taken
 
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
     root.mkdir()
     fill(root)
     taken(store, root)
-    assert list(soundness.unsound(store.git.folder)) == []
+    assert list(objects.unsound(store.git.folder)) == []
     return store.git.folder
 
 
@@ -41,7 +41,7 @@ def test_what_the_disk_does_not_open_is_damaged(
 ) -> None:
     """The file is reported as unreadable on the disk."""
     failing(monkeypatch, "/HEAD", EIO)
-    assert [found.path.name for found in soundness.unsound(folder)] == ["HEAD"]
+    assert [found.path.name for found in objects.unsound(folder)] == ["HEAD"]
 
 
 def test_what_may_be_over_in_a_moment_is_an_error(
@@ -50,4 +50,4 @@ def test_what_may_be_over_in_a_moment_is_an_error(
     """Failures that may be temporary are raised, and no file is set aside."""
     failing(monkeypatch, "/HEAD", EACCES)
     with pytest.raises(PermissionError):
-        list(soundness.unsound(folder))
+        list(objects.unsound(folder))

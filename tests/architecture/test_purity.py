@@ -24,7 +24,7 @@ def impure_calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 MAKERS = {
     "engine/service/streams/catalogue.py": "new_event: masks",
-    "engine/service/agent_sessions/drafts.py": "a draft, masked when it was made or read",
+    "engine/service/agent_sessions/spool.py": "a draft, masked when it was made or read",
     "engine/service/fork.py": "exact copies of recorded events",
     "projections/health/exchange.py": "checks an imported event, which stays exact",
     "engine/log/stores/kit.py": "checks a store with test events",

@@ -36,7 +36,7 @@ from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.lines import read_lines
 from sprintlog.engine.masking import mask, secrets_in
-from sprintlog.engine.service.agent_sessions.drafts import DamagedDraftError, unpack
+from sprintlog.engine.service.agent_sessions.spool import DamagedDraftError, unpack
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sessions.names import AGENTS, session_stream
 from sprintlog.engine.sprint import commands as of_sprint

@@ -9,8 +9,8 @@ from random import Random
 
 import pytest
 
-from sprintlog.engine.service.agent_sessions.drafts import append
 from sprintlog.engine.service.agent_sessions.hook import take_hook
+from sprintlog.engine.service.agent_sessions.spool import append
 from sprintlog.projections.workspace import Workspace
 
 from .conftest import RECORDED, SPRINTLOG, Hook, after_tool, sessions_of

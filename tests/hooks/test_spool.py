@@ -17,9 +17,8 @@ import pytest
 from sprintlog.engine.log.stores import open_log
 from sprintlog.engine.log.stores.sqlite.database import JITTER_SECONDS
 from sprintlog.engine.service.agent_sessions import spool
-from sprintlog.engine.service.agent_sessions.drafts import DRAFT_BYTES_MAX
 from sprintlog.engine.service.agent_sessions.hook import WAIT, take_hook
-from sprintlog.engine.service.agent_sessions.spool import count_odd
+from sprintlog.engine.service.agent_sessions.spool import DRAFT_BYTES_MAX, count_odd
 from sprintlog.engine.service.place.location import Location, spool_folders
 from sprintlog.projections.workspace import Workspace, wall_clock
 

@@ -10,7 +10,7 @@ import pytest
 from sprintlog.cli.web import app as web
 from sprintlog.cli.web import followed_log
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.service.streams import subscription
+from sprintlog.engine.service.streams import history
 from sprintlog.engine.sprint.phases.lifecycle import AddNote
 from sprintlog.projections import resident_log
 from sprintlog.projections.views.events import EventLine
@@ -90,7 +90,7 @@ def test_open_pages_add_one_reader(log: Path, monkeypatch: pytest.MonkeyPatch) -
 
     def follow(*given: Any, **named: Any) -> Iterator[Any]:
         counted("followers")
-        for page in subscription.follow(*given, **named):
+        for page in history.follow(*given, **named):
             counted("pages read")
             yield page
 

@@ -201,13 +201,9 @@ def _whole_tree(
             kept, left = entries_kept(
                 snapshot, entries, own=own, their_blob=theirs_or_nothing, our_blob=ours
             )
-    tree = _tree_of(store, snapshot.commit)
+    call = ("ls-tree", "-d", "--format=%(objectname)", snapshot.commit, FILES)
+    tree = store.git.run(*call).decode().strip() or EMPTY_TREE
     return (_tree_with(store, tree, kept, objects) if kept else tree), left
-
-
-def _tree_of(store: Store, commit: str) -> str:
-    listed = store.git.run("ls-tree", "-d", "--format=%(objectname)", commit, FILES)
-    return listed.decode().strip() or EMPTY_TREE
 
 
 def _head(theirs: Git) -> str:

@@ -16,13 +16,8 @@ from typing import NamedTuple
 from ...errors import RefusedError
 from ...log.stores.descriptors import give_back
 from ..folders import FOLDER, is_gits_own, opened
+from ..git import repositories
 from ..git.command import PERSONS_OWN, Git, GitError
-from ..git.repositories import (
-    checked_out,
-    common_directory,
-    git_directory,
-    repository_around,
-)
 from .entries import LeftOut, Listing, mark_of, parents_of, stat_of
 
 NO_LIST = "the list of tracked files could not be read: ignored ones are missing"
@@ -111,7 +106,7 @@ def _translated(pattern: str) -> str:
 
 def _repository(root: Path) -> tuple[Path, Path | None, Path | None, Path | None]:
     """Return the work tree around a root, with its index, exclude file and objects."""
-    found = repository_around(root)
+    found = repositories.repository_around(root)
     if found is None:
         return root, None, None, None
     index, exclude = found.directory / "index", found.common / "info" / "exclude"
@@ -181,7 +176,9 @@ class _Lister:
         with os.scandir(descriptor) as listed:
             entries = list(listed)
         if gits := {entry.name for entry in entries if is_gits_own(entry.name)}:
-            inner_git = git_directory(self._root / prefix / ".git") if prefix else None
+            inner_git = (
+                repositories.git_directory(self._root / prefix / ".git") if prefix else None
+            )
             if inner_git is not None:
                 self._leave_repository(prefix.rstrip("/"), inner_git)
                 return False
@@ -274,10 +271,13 @@ class _Lister:
         self.found.collisions.extend(sorted(v) for v in alike.values() if len(v) > 1)
 
     def _leave_repository(self, path: str, directory: Path) -> None:
-        own = repository_around(self._root)
-        is_ours = own and common_directory(directory).resolve() == own.common.resolve()
+        own = repositories.repository_around(self._root)
+        is_ours = (
+            own
+            and repositories.common_directory(directory).resolve() == own.common.resolve()
+        )
         self._leave(path, OTHER_TREE if is_ours else NESTED)
-        self.found.marks[path] = checked_out(directory)
+        self.found.marks[path] = repositories.checked_out(directory)
 
     def _leave(self, path: str, reason: str, at: os.stat_result | None = None) -> None:
         self.found.left_out.append(LeftOut(path, reason))

@@ -324,21 +324,15 @@ class _Placer(msgspec.Struct):
         """Return whether the store contains the contents of a displaced file or draft."""
         before = self.known.get(path)
         # The exchange updates only the change time.
-        if (
-            seen
-            and stat_of(seen) == before
-            and one_file.look_of(found) == one_file.look_of(seen)
-        ):
+        is_same = seen and one_file.look_of(found) == one_file.look_of(seen)
+        if seen and is_same and stat_of(seen) == before:
             return True
         known = (self.plan.before.get(path), self.plan.writes.get(path))
         entries = [entry for entry in known if entry is not None]
         if any(one_file.holds(descriptor, name, entry) for entry in entries):
             return True
-        if (
-            seen is not None
-            or name != one_file.draft_of(path)
-            or not stat.S_ISREG(found.st_mode)
-        ):
+        is_draft = seen is None and name == one_file.draft_of(path)
+        if not (is_draft and stat.S_ISREG(found.st_mode)):
             return False
         # An unfinished draft contains the first part of the desired contents.
         content = one_file.content_of(descriptor, name, stat.S_IFREG)

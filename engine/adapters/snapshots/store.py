@@ -15,9 +15,9 @@ from ...log.port import Wait
 from ...log.stores.descriptors import held_open, sync, take
 from ..folders import NAMES, is_sound
 from ..git.command import Git, GitError
+from . import objects
 from .entries import GIT_MODES, Snapshot, assemble, decode
-from .objects import DamagedError, Objects, blobs_of
-from .soundness import FIXED, Unsound, mend, surely_held, unsound
+from .objects import DamagedError, Unsound
 
 FILES, MANIFEST = "files", "manifest"
 """The entries of a commit's tree: the files, and properties that git trees cannot store."""
@@ -90,7 +90,7 @@ class Store:
         shutil.rmtree(draft.folder, ignore_errors=True)
         draft.folder.mkdir(mode=0o700)
         draft.run("init", "--quiet", "--bare", "--template=", "--object-format=sha1")
-        for name, content in FIXED.items():
+        for name, content in objects.FIXED.items():
             (draft.folder / name).write_bytes(content)
         draft.folder.rename(self.git.folder)
         sync(self.folder)
@@ -168,7 +168,7 @@ class Store:
 
     def unsound(self, *, bytes_max: int | None = None) -> list[Unsound]:
         """Return the store's files that have been damaged or changed."""
-        return unsound(self.git.folder, bytes_max=bytes_max) if self.exists else []
+        return objects.unsound(self.git.folder, bytes_max=bytes_max) if self.exists else []
 
     def damaged(self, oids: Iterable[str], *, reads_all: bool = False) -> set[str]:
         """Return the ids of those blobs that are missing or damaged.
@@ -177,7 +177,7 @@ class Store:
         """
         found, wanted = set(), set(oids)
         if not reads_all:
-            wanted -= surely_held(self.git.folder, wanted)
+            wanted -= objects.surely_held(self.git.folder, wanted)
         ordered = sorted(wanted)
         with self.blobs(ordered) as blob:
             for oid in ordered:
@@ -195,7 +195,7 @@ class Store:
         self._read.clear()
         for known in self.folder.glob("known-*"):
             known.unlink(missing_ok=True)
-        mend(self.git, self.folder / ASIDE)
+        objects.mend(self.git, self.folder / ASIDE)
 
     def aliases(self) -> dict[str, str]:
         """Return a mapping from the ids of replaced snapshots to their replacements."""
@@ -212,10 +212,10 @@ class Store:
         """Recreate the snapshots' missing refs; the lock must be held."""
         listed = self.snapshots()
         lost = sorted({commit for commit in commits if commit not in listed})
-        with closing(Objects(self.git)) as objects:
+        with closing(objects.Objects(self.git)) as known:
             for commit in lost:
                 with suppress(DamagedError):
-                    objects.read(commit)
+                    known.read(commit)
                     self.git.run("update-ref", f"{REFS}{uuid4().hex}", commit)
 
     def blobs(
@@ -225,7 +225,7 @@ class Store:
 
         Blobs in `ahead` are read faster if they are requested in that order.
         """
-        return blobs_of(self.git, ahead)
+        return objects.blobs_of(self.git, ahead)
 
     def diff(
         self, one: str, other: str, paths: Sequence[str], *, without: Iterable[str] = ()
@@ -273,19 +273,16 @@ class Store:
                 path.unlink()
 
     def _can_be_read(self, commit: str) -> bool:
-        try:
+        with suppress(SprintlogError):
             self.read(commit)
-        except SprintlogError:
-            return False
-        return True
+            return True
+        return False
 
     def _unlock(self) -> None:
         """Remove locks left by a killed git; the store's own lock excludes other users."""
-        for left in (
-            *self.git.folder.glob("*.lock"),
-            *self.git.folder.glob("refs/**/*.lock"),
-        ):
-            left.unlink(missing_ok=True)
+        for pattern in ("*.lock", "refs/**/*.lock"):
+            for left in self.git.folder.glob(pattern):
+                left.unlink(missing_ok=True)
 
     def gather(self) -> None:
         """Combine the packs if there are many; the lock must be held."""

@@ -27,7 +27,7 @@ from ...sessions import events, work
 from ..place import location as locations
 from ..place.location import BEAT, NOTES, Location, spool_folders
 from ..place.trust import check_trusted
-from . import at_work, drafts, spool
+from . import at_work, spool
 
 PLACE = (".claude", "ralph-loop.local.md")
 """The folder and name of the plugin's file in the work tree."""
@@ -106,7 +106,7 @@ def take_hook(
     event = heard.event
     if isinstance(event, events.TurnEnded):
         event = _with_loop(event, heard.stream, location.root)
-    draft = drafts.draft_of(
+    draft = spool.draft_of(
         heard.stream,
         event,
         key=heard.key,
@@ -176,7 +176,7 @@ def _with_loop(event: events.TurnEnded, stream: str, root: Path) -> events.TurnE
 
 
 def _record(
-    location: Location, draft: drafts.Draft, places: list[Path]
+    location: Location, draft: spool.Draft, places: list[Path]
 ) -> RecordedEvent | None:
     """Append an event and any spooled events; spool the event if appending fails."""
     try:
@@ -190,7 +190,7 @@ def _record(
         spool.keep(places, draft)
         return None
     try:
-        appended = drafts.append_at_last(log, draft)
+        appended = spool.append_at_last(log, draft)
         if any(map(os.path.isdir, places)):
             spool.take_in(log, location, places, seconds=TAKING_SECONDS)
     except SprintlogError:

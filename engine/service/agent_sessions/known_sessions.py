@@ -107,10 +107,10 @@ def choose_session(log: Log, named: str) -> str:
     return session_stream(agent, id_)
 
 
-def summary(log: Log, stream: str, *, until: int | None = None) -> Summary:
-    """Return the summary of a session, as of now or of a version."""
+def summary(log: Log, stream: str) -> Summary:
+    """Return the summary of a session."""
     found = Summary(files_changed=[])
-    for event in log.read_stream(stream, until=until):
+    for event in log.read_stream(stream):
         found.take(event.at, event_of(event))
     return found
 
@@ -134,11 +134,6 @@ def last_work(log: Log, stream: str) -> str | None:
     if not beats:
         return None
     work = beats[-1].correlation_id
-    return max(
-        (
-            event.at
-            for event in log.read(after=max(log.head().position - NEWEST, 0))
-            if event.correlation_id == work and session_of(event.stream) is not None
-        ),
-        default=None,
-    )
+    newest = log.read(after=max(log.head().position - NEWEST, 0))
+    linked = (event for event in newest if event.correlation_id == work)
+    return max((x.at for x in linked if session_of(x.stream) is not None), default=None)

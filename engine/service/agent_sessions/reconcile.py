@@ -2,6 +2,8 @@
 
 These events are recorded under the keys that hooks would use, so each is recorded once.
 A transcript that the user did not name is read only if it is in the agent's own folder.
+Because agents delete transcripts, masked copies are made in the log's folder, but only if a
+trusted settings file sets `hooks.copy-transcripts`.
 """
 
 import itertools
@@ -11,20 +13,27 @@ import stat
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
+from ...adapters.agents import values
 from ...adapters.agents.output import LINE_BYTES_MAX
 from ...adapters.folders import pieces_of
-from ...adapters.hooks.transcript_calls import KeptCall, KeptMoment
-from ...errors import ConflictError, InvalidInputError, NotFoundError
+from ...adapters.hooks.transcript_calls import HEAD_LINES, KeptCall, KeptMoment, session_in
+from ...errors import ConflictError, InvalidInputError, NotFoundError, SprintlogError
 from ...log.port import EventStore, Expect, Expected
+from ...masking import mask, mask_all
 from ...sessions.events import SessionEvent, ToolCalled
 from ...sessions.names import key_of, session_of, taken_key
 from ...sessions.summary import Dated, compare, is_named_by_likeness, lacking, likeness
 from ...sprint.state.times import normalise, parse
-from . import drafts, known_sessions
+from ..port import Service
+from . import known_sessions, spool
 
 FOLDERS = {
     **{agent: f".{agent}" for agent in ("claude", "codex", "copilot", "gemini")},
@@ -171,11 +180,10 @@ def take_calls(
         told = [(at, one) for at, one in dated if known.is_told(at)]
         calls = [one.call for _, one in told if isinstance(one, KeptCall)]
         found = compare(known.calls, calls)
-        due: list[SessionEvent] = [
-            x for x in found.missing if is_over or not x.is_unfinished
-        ]
+        ended = (x for x in found.missing if is_over or not x.is_unfinished)
         moments = [(at, one.event) for at, one in told if isinstance(one, KeptMoment)]
-        due += lacking(known.moments, [(_seconds(at), one) for at, one in moments])
+        more = lacking(known.moments, [(_seconds(at), one) for at, one in moments])
+        due: list[SessionEvent] = [*ended, *more]
         due.sort(key=lambda event: (_seconds(ends[id(event)]), order[id(event)]))
         begun = itertools.takewhile(lambda _: time.monotonic() <= until, due)
         try:
@@ -187,10 +195,8 @@ def take_calls(
                 raise
         else:
             break
-    left = len(found.missing) - known.calls_done
-    return Taken(
-        found.seen, found.taken + known.calls_done, left, found.only_hooks, recorded
-    )
+    done, left = known.calls_done, len(found.missing) - known.calls_done
+    return Taken(found.seen, found.taken + done, left, found.only_hooks, recorded)
 
 
 class _Known:
@@ -245,10 +251,10 @@ class _Known:
             ):
                 self._likes[like] += 1
             expect = self._version
-        draft = drafts.draft_of(
+        draft = spool.draft_of(
             self._stream, event, key=key, counts="", at=at, correlation=self._work
         )
-        appended = drafts.append(self._log, draft, expect=expect)
+        appended = spool.append(self._log, draft, expect=expect)
         self.calls_done += isinstance(event, ToolCalled)
         is_new = appended is not None and not appended.duplicate
         self._version += is_new
@@ -269,3 +275,63 @@ def _moment(said: str | None, now: str) -> str:
         return normalise(said) if said else now
     except InvalidInputError:
         return now
+
+
+SETTING = "hooks.copy-transcripts"
+MIB = 1024 * 1024
+_WRITE = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def keep_copy(workspace: Service, stream: str) -> None:
+    """Copy a session's transcript if copies are kept.
+
+    Nothing is copied if the copy is current, or if the transcript cannot be read or exceeds
+    the limit. The oldest copies are deleted until the total size is within the limit.
+    """
+    name = session_of(stream) or ""
+    agent = name.partition("-")[0]
+    root, folder = workspace.location.root, workspace.location.folder / spool.COPIES
+    # A failure must not affect the agent or the loop.
+    with suppress(SprintlogError, OSError):
+        if not (most := MIB * (workspace.setting(SETTING) or 0)) or agent not in FOLDERS:
+            return
+        said = known_sessions.summary(workspace.log, stream).transcript
+        file = own_transcript(agent, said, workspace.environment, root=root)
+        if agent != "antigravity":
+            # A hook's input can name the transcript of a session in another folder.
+            _, cwd = session_in(agent, islice(lines_of(file), HEAD_LINES))
+            if not is_in_tree(root, cwd):
+                return
+        with workspace.log.locks.hold(spool.COPIES_LOCK):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            _copy(file, folder / f"{name}.jsonl", most)
+
+
+def _copy(file: Path, copy: Path, most: int) -> None:
+    status = check_readable(file)
+    is_current = copy.exists() and copy.stat().st_mtime_ns == status.st_mtime_ns
+    if is_current or status.st_size > most:
+        return
+    unfinished = copy.with_suffix(".new")
+    with open(os.open(unfinished, _WRITE, 0o600), "wb") as writing:
+        writing.writelines(map(_masked, lines_of(file)))
+    os.utime(unfinished, ns=(status.st_mtime_ns, status.st_mtime_ns))
+    unfinished.replace(copy)
+    kept = sorted(copy.parent.iterdir(), key=lambda one: one.stat().st_mtime_ns)
+    sizes = {one: one.stat().st_size for one in kept}
+    for one in kept:
+        if sum(sizes.values()) > most:
+            one.unlink()
+            del sizes[one]
+
+
+def _masked(line: bytes) -> bytes:
+    """Return a line with the secrets in all its strings masked."""
+    message = values.parse(line)
+    if not isinstance(message, dict):
+        return mask(line.decode("utf-8", "replace")).rstrip("\n").encode() + b"\n"
+    try:
+        return msgspec.json.encode(mask_all(message)) + b"\n"
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        # Lone surrogates, or a message that is nested too deeply.
+        return mask(line.decode("utf-8", "replace")).encode()

@@ -11,7 +11,7 @@ from functools import partial
 from hashlib import sha256
 from os import urandom
 from pathlib import PurePath
-from typing import NamedTuple, Unpack
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -27,7 +27,6 @@ from ...judging.loop_rules import MeasureRules
 from ...masking import cut
 from ...sessions.work import CORRELATION, WITHIN, work_in
 from ...sprint.agent.actions import Action, Notice
-from ...sprint.answers.items import SaidItems
 from ...sprint.answers.verdict import Verdict, judge, said_beside
 from ...sprint.events import AgentRan, Budgets, Price
 from ...sprint.iterations.budgets import priced
@@ -36,13 +35,12 @@ from ...sprint.phases import lifecycle
 from ...sprint.state.notes import RUN, UNDELIVERED
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.words import COMPLETED, USER_STOPPED, is_agent
-from ..agent_sessions.ran import AgentRunEnded, figures, outcome
+from ..agent_sessions.ran import AgentRunEnded, alone, figures, outcome
 from ..handle import catch_up
 from ..learnings import keep_learnings
 from ..place.anchor import follow
 from ..port import Decide, Envelope, Outcome, Refreshed, Skippable
 from ..prompts import passing_notes
-from ..session_totals import alone
 from ..work_tree.start_files import ListedFiles
 from ..workspace import ServiceWorkspace
 from .notices import Notices
@@ -259,8 +257,9 @@ class Driver(msgspec.Struct, eq=False):
         is_only = work_in(self.means.environment) is None
         self.ended = AgentRunEnded(self.correlation, since, is_only, activity.agent, calls)
         if not answer.is_cut:
-            place = self.workspace, self.sprint_id, answer.text
-            verdict = replace(verdict, said=items_in(*place, told=told, **self.envelope()))
+            # Items that only repeat lines of the prompt are ignored.
+            place = self.workspace, self.sprint_id, said_beside(answer.text, told=told)
+            verdict = replace(verdict, said=keep_learnings(*place, **self.envelope()))
         found = {**outcome(verdict), **figures(activity)}
         ran = AgentRan("", output_sha256=run.output.sha256, **found)
         took = alone(self.workspace, ran, since=since).usage
@@ -327,24 +326,6 @@ class Driver(msgspec.Struct, eq=False):
         for problem in catch_up(self.workspace, is_failing=True):
             self.tell(f"warning: {problem}")
         return refreshed
-
-
-def items_in(
-    workspace: ServiceWorkspace,
-    sprint_id: str,
-    text: str,
-    *,
-    told: str,
-    **envelope: Unpack[Envelope],
-) -> SaidItems | None:
-    """Return an agent's items; if a journal is open, learnings are added to it instead.
-
-    Items that only repeat lines of the prompt are ignored.
-    """
-    said = said_beside(text, told=told)
-    if said is None or not said.learnings:
-        return said
-    return keep_learnings(workspace, sprint_id, said, **envelope)
 
 
 def agent_of(means: RunSettings, program: str) -> str:

@@ -142,10 +142,8 @@ class FollowUp:
             more = " (advice alone: the loop goes on)" if goes_on else ""
             self._driver.tell(f"decide iteration {advice.number}: {advice.reason}{more}")
             if advice.action in (judging.ROLLBACK, judging.ESCALATE):
-                now, name = self._driver.workspace.now(), self._driver.sprint_id
-                self._driver.notify(
-                    of_advice(name, advice.number, at=now, why=advice.reason)
-                )
+                now, name = driver.workspace.now(), driver.sprint_id
+                driver.notify(of_advice(name, advice.number, at=now, why=advice.reason))
 
     def _restore(self, action: actions.Action) -> None:
         """Restore the plan and the files of an iteration."""

@@ -13,7 +13,7 @@ from ...adapters.processes.signals import InterruptedBySignal
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ...sprint.agent import actions, runs, stops
-from ...sprint.agent.actions import PERSON, STOP, Action
+from ...sprint.agent.actions import PERSON, Action
 from ...sprint.agent.next import next_action, with_fallback
 from ...sprint.answers.verdict import Verdict
 from ...sprint.events import AgentRan, GateChecked, RetryScheduled
@@ -254,14 +254,8 @@ class Prompts(NamedTuple):
             self.sleep(_AGAIN_SECONDS)
 
     def _stop(self, action: Action, error: RefusedError) -> Action:
-        return Action(
-            STOP,
-            because=PERSON,
-            phase=action.phase,
-            iteration=action.iteration,
-            why=f"the prompt file: {error.message}",
-            hint="fix it, then run the same command again",
-        )
+        hint = "fix it, then run the same command again"
+        return actions.stop(PERSON, f"the prompt file: {error.message}", hint, action)
 
 
 def _interrupted(sprint: Sprint, why: str, at: str) -> list[Event]:

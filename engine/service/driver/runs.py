@@ -21,7 +21,8 @@ from ...sprint.iterations.budgets import WarnOfBudgets, said, to_warn_of
 from ...sprint.iterations.run_record import BeginRun, FinishRun, words_of
 from ...sprint.state.sprint import Sprint
 from ..agent_sessions.at_work import working
-from ..lost_runs import AROUND, record_lost
+from ..lost_runs import record_lost
+from ..port import AROUND
 from .agent import Driver, RunSettings
 from .notices import PATIENCE_SECONDS, SIGNAL_PATIENCE_SECONDS
 from .spooled_runs import keep
@@ -65,7 +66,7 @@ def recorded(driver: Driver, perform: Callable[[], Action], exit_code: ExitCode)
         because = SIGNAL if isinstance(error, InterruptedBySignal) else ERROR
         why = str(error) or type(error).__name__
         _finish(driver, FinishRun(run, because, code, why, is_cut))
-        _tell(driver, because, code, why, is_signal=because == SIGNAL)
+        _tell(driver, because, code, why)
         raise
     because = DONE if last.do == actions.DONE else last.because or last.do
     _finish(driver, FinishRun(run, because, exit_code(last), last.why))
@@ -115,13 +116,7 @@ def check_cost_is_known(sprint: Sprint, means: RunSettings) -> None:
 
 
 def _tell(
-    driver: Driver,
-    because: str,
-    code: int,
-    why: str | None,
-    last: Action | None = None,
-    *,
-    is_signal: bool = False,
+    driver: Driver, because: str, code: int, why: str | None, last: Action | None = None
 ) -> None:
     """Send a notice that the loop has ended, and wait until it is sent."""
     notices = driver.means.notices
@@ -129,6 +124,7 @@ def _tell(
         return
     at = driver.workspace.now()
     notices.send(of_end(driver.sprint_id, because, code, at=at, last=last, why=why))
+    is_signal = because == SIGNAL
     notices.end(patience=SIGNAL_PATIENCE_SECONDS if is_signal else PATIENCE_SECONDS)
 
 

@@ -83,15 +83,13 @@ class Location(msgspec.Struct, frozen=True):
         """Return the log's address for its store."""
         if self.address is not None:
             return self.address
-        database = self.folder / DATABASE
-        is_here = database.exists() or not self.is_joined
-        return f"sqlite:{database}" if is_here else read_address(self.folder / ADDRESS)
+        is_here = self.database.exists() or not self.is_joined
+        return f"sqlite:{self.database}" if is_here else read_address(self.folder / ADDRESS)
 
     @property
     def is_served(self) -> bool:
         """Return whether the log is on a server."""
-        database = self.folder / DATABASE
-        return not database.exists() and (self.address is not None or self.is_joined)
+        return not self.database.exists() and (self.address is not None or self.is_joined)
 
     def of_this_host(self) -> "Location":
         """Return a location whose work tree name is unique among the log's machines.
@@ -121,7 +119,7 @@ class Location(msgspec.Struct, frozen=True):
     @property
     def has_log(self) -> bool:
         """Return whether the folder contains a log or a log's address."""
-        return (self.folder / DATABASE).exists() or self.is_joined
+        return self.database.exists() or self.is_joined
 
     @property
     def database(self) -> Path:

@@ -3,11 +3,14 @@
 A single fold processes the stream in order. At a rollback, the state of the target is
 restored from a copy that was made when the fold reached the target. A fork copies its
 events in a few large appends, so rollbacks, undos and forks refer to the original appends.
+
+`follow` yields the events that other processes append, each once, in order.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from ...log.chain import recorded
 from ...log.envelope import RecordedEvent
 from ...log.event import Event, Versioned
 from ...log.port import Log
@@ -97,3 +100,29 @@ def walk(
         yield Walked(version, event, sprint, back_to)
     if unseen:
         fold(sprint, unseen)
+
+
+PAUSE_SECONDS = 0.1
+PAUSES_PER_LOOK = 20
+"""The number of pauses between checks of the log itself, as the head file may be stale."""
+
+
+def follow(
+    log: Log, *, after: int, pause: Callable[[], None]
+) -> Iterator[list[RecordedEvent]]:
+    """Yield the events after a position in batches, then continue with new events.
+
+    In between, only the 48-byte head file is read, without a lock. `pause` waits briefly,
+    and raises an exception to end the iteration.
+    """
+    while True:
+        for rows in log.pages(after=after):
+            page = [recorded(row) for row in rows]
+            after = page[-1].position
+            yield page
+        for _ in range(PAUSES_PER_LOOK):
+            pause()
+            if (head := log.acknowledged()) is not None and head.position > after:
+                break
+        else:
+            log.check_acknowledged()

@@ -17,8 +17,8 @@ from ...log.port import Log
 from ...sprint.iterations.rollback import iteration_end
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import from_milliseconds, parse
+from .checkpoints import TIMES, KeptReading, Reading
 from .evaluation import evaluate
-from .readings import TIMES, KeptReading, Reading
 
 if TYPE_CHECKING:
     from ...journal.state import Journal
@@ -156,14 +156,8 @@ def target_of(log: Log, sprint: Sprint) -> int:
 
 def last_version(log: Log, stream: str, *, position: int = 0, moment: str = "") -> int:
     """Return the last version up to a position, or up to a time."""
-    if not moment:
-        return _last_until(log, stream, position)
-
-    return last_until(log, stream, parse(moment))
-
-
-def _last_until(log: Log, stream: str, position: int) -> int:
-    """Return the last version up to a position, using binary search."""
+    if moment:
+        return last_until(log, stream, parse(moment))
 
     def position_of(version: int) -> int:
         return next(log.read_stream(stream, after=version - 1, until=version)).position

@@ -28,17 +28,9 @@ from ..place.location import artifacts_path
 from ..place.trees import shown_tree
 from ..port import Envelope, Outcome, Service
 from ..streams.evaluation import evaluate
+from . import restore_plan
 from .handover import MergeBase, merged_order
-from .restore_plan import (
-    NOTHING,
-    RestoreOrder,
-    check_bytes,
-    check_meant,
-    plan_for,
-    plan_of,
-    taken_back,
-    way_back,
-)
+from .restore_plan import RestoreOrder
 from .shared_snapshots import bring
 from .snapshot import NAMED_MAX, files_left, shown, store_of, take_tree, taken_event
 
@@ -164,18 +156,18 @@ def _prepare(
     """
     wanted, order, merge = store.read(asked.snapshot), asked, None
     if base is None:
-        check_meant({*wanted.files, *wanted.folders}, order.paths)
+        restore_plan.check_meant({*wanted.files, *wanted.folders}, order.paths)
     meant = {f"{order.into}/{path}" if order.into else path for path in wanted.files}
     marked = [path for path, _ in wanted.left_out]
-    for restore in taken_back(sprint, order):
-        made = plan_of(workspace, store, sprint, restore)
+    for restore in restore_plan.taken_back(sprint, order):
+        made = restore_plan.plan_of(workspace, store, sprint, restore)
         meant |= {*made.writes, *made.removals}
     for is_last in (False, True):
         taken = take_tree(workspace, store, also=meant, marked=marked, at=at)
         present = store.read(taken.commit)
         if base is not None:
             order, merge = merged_order(workspace, store, asked, base, present)
-        made = plan_for(workspace, store, sprint, order, present)
+        made = restore_plan.plan_for(workspace, store, sprint, order, present)
         if merge is not None:
             skipped, alike = [*made.skipped, *merge.left], made.alike | merge.alike
             made = made._replace(skipped=skipped, alike=alike)
@@ -183,7 +175,7 @@ def _prepare(
         if not damaged:
             return taken, made, order, merge
         store.drop([taken.commit, *([order.snapshot] if merge else [])])
-        check_bytes(made, damaged)
+        restore_plan.check_bytes(made, damaged)
         if not is_last:
             # The current files can be read again.
             store.mend()
@@ -249,14 +241,16 @@ def _way_back(
 ) -> PlacementPlan:
     """Return the plan that undoes a restore's changes; it is empty if its data is lost."""
     try:
-        return way_back(workspace, store, sprint, restore)
+        return restore_plan.way_back(workspace, store, sprint, restore)
     except SprintlogError as error:
         return _nothing(error)
 
 
 def _nothing(lost: SprintlogError) -> PlacementPlan:
     """Return an empty plan that names the lost data."""
-    return plan(NOTHING, NOTHING)._replace(skipped=[entries.LeftOut("", lost.message)])
+    nothing = restore_plan.NOTHING
+    skipped = [entries.LeftOut("", lost.message)]
+    return plan(nothing, nothing)._replace(skipped=skipped)
 
 
 def _place(
@@ -298,7 +292,7 @@ def _finish(
     for restore in cut_short(workspace, sprint):
         lost = None
         try:
-            made = new or plan_of(workspace, store, sprint, restore)
+            made = new or restore_plan.plan_of(workspace, store, sprint, restore)
         except NotFoundError as error:
             # The log is from elsewhere or the store is lost, so it can never be finished.
             made, lost = _nothing(error), error.message

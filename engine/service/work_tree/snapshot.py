@@ -77,9 +77,11 @@ def take_and_record(
         return outcome, taken
 
 
-def with_snapshot(
-    command: Decide, event_for: Callable[[Sprint], f.SnapshotTaken]
-) -> Decide:
+EventFor = Callable[[Sprint], f.SnapshotTaken]
+"""A function that returns the event that records a snapshot."""
+
+
+def with_snapshot(command: Decide, event_for: EventFor) -> Decide:
     """Return a decision that appends a snapshot to a command's events, if there are any."""
 
     def decide(sprint: Sprint, at: str) -> list[Event]:
@@ -113,7 +115,7 @@ def kept_files(
     limits: Limits | None = None,
     at: str | None = None,
     **taking: Unpack[Taking],
-) -> Iterator[tuple[TakenSnapshot, Callable[[Sprint], f.SnapshotTaken]]]:
+) -> Iterator[tuple[TakenSnapshot, EventFor]]:
     """Yield a snapshot and a function that returns its event, to be recorded in the block.
 
     A snapshot that is not recorded by the end of the block is deleted. For `last` and
@@ -207,8 +209,7 @@ def find_snapshot(workspace: Service, sprint: Sprint, point: str) -> HeldSnapsho
     if point == "start":
         form, name = "iter", "0"
     if point == "best":
-        number = points.target_of(workspace.log, sprint)
-        return snapshots.snapshot_of(sprint, number, tree=workspace.tree)
+        form, name = "iter", str(points.target_of(workspace.log, sprint))
     if form == "iter" and name.isascii() and name.isdigit() and len(name) < 19:
         return snapshots.snapshot_of(sprint, int(name), tree=workspace.tree)
     if form == "snapshot":

@@ -126,6 +126,14 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether the fallback does the work because a limit blocks the loop's own agent."""
 
 
+def stop(because: str, why: str, hint: str, at: Action | None = None) -> Action:
+    """Return a stop, by default without a phase; `at` is an action at the same place."""
+    phase, iteration = (at.phase, at.iteration) if at else (None, None)
+    return Action(
+        STOP, because=because, phase=phase, iteration=iteration, why=why, hint=hint
+    )
+
+
 def waits(waiting: LimitWait) -> Action:
     """Return the action that waits for a limit to end."""
     more = {"do": WAIT, "phase": waiting.phase or None, "hint": ASK_NOW}

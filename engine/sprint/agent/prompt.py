@@ -90,8 +90,6 @@ _HEADINGS = {
 """The parts of the prompt for a phase, in order."""
 DONE_SHOWN_MAX = 50
 """The maximum number of completed steps in a prompt; only the latest are listed."""
-_LINE_CHARS_MAX = 200
-
 GOAL_PROMPT = """\
 Find out what is to be done for the goal and name the first steps towards it: each one
 small enough for one iteration, in the order in which they are to be done."""
@@ -373,7 +371,7 @@ def _step_parts(steps: dict[str, Data]) -> list[str]:
 
 def _first_line(step: Data) -> str:
     line = _text(step, "prompt").partition("\n")[0]
-    return line if len(line) <= _LINE_CHARS_MAX else f"{line[:_LINE_CHARS_MAX]}…"
+    return line if len(line) <= LINE_CHARS_MAX else f"{line[:LINE_CHARS_MAX]}…"
 
 
 def _text(data: Data, key: str) -> str:

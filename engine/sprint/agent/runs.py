@@ -1,11 +1,17 @@
-"""Commands that record an agent's run on a leaf or the goal, and its consequences."""
+"""Commands that record an agent's run on a leaf or the goal, or its report about its work.
+
+Which command records a report depends on the gate, and on whether the work belongs to a
+phase or to the goal.
+"""
 
 from msgspec.structs import replace
 
 from ...command import Command, Events
+from ...errors import InvalidInputError
 from ...log.event import Event
+from ..answers.items import SaidItems
 from ..answers.limit_table import USAGE
-from ..answers.verdict import Turn, Verdict
+from ..answers.verdict import Turn, Verdict, categorise, short
 from ..events import AgentRan, GoalClaimed, IterationFailed, Limit
 from ..iterations import claims, goal, loop
 from ..iterations.follow_up import loop_rules
@@ -14,9 +20,9 @@ from ..phases import gate_checks, leaves, lifecycle
 from ..phases.retry import next_retry_at, next_turn_at, policy_of, retries_used
 from ..phases.waits import limit_of_own, wait_for
 from ..plan.goal_steps import take_steps
-from ..queue.returns import with_item_events
+from ..queue.returns import events_from_items, with_item_events
 from ..state import transitions, tree, words
-from ..state.completion import ANSWER
+from ..state.completion import AGENT, ANSWER
 from ..state.sprint import Sprint
 
 NO_REASON = "the agent gave no reason"
@@ -116,11 +122,6 @@ def as_failure(ran: AgentRan) -> AgentRan:
     return ran if ran.limit is None else replace(ran, limit=None)
 
 
-def is_failure(ran: AgentRan) -> bool:
-    """Return whether a run counts as a failure; a rate-limited run does not."""
-    return ran.status in words.NO_SUCCESS and ran.limit is None
-
-
 def need_as_said(verdict: Verdict, phase: str | None = None) -> lifecycle.NeedHuman:
     """Return the command that records an agent's request for a person's help."""
     reason = verdict.reason or verdict.error or NO_REASON
@@ -197,10 +198,6 @@ class RecordRun(Command, frozen=True):
         return [self.ran]
 
 
-def _as_ran(event: AgentRan) -> RecordRun:
-    return RecordRun(event)
-
-
 class StartTurn(Command, frozen=True):
     """Start an iteration for the goal; do nothing if one is running."""
 
@@ -263,4 +260,90 @@ def _went_well(sprint: Sprint, turn: Turn, at: str) -> list[Event]:
     return [*steps, *ended, GoalClaimed(plan.turns.number, turn.summary, ANSWER, why)]
 
 
-CAUSED: Events = {AgentRan: _as_ran}
+CAUSED: Events = {AgentRan: RecordRun}
+
+
+OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")
+"""The outcomes; `continue` means that the goal has not been reached yet."""
+
+
+class ReportWork(Command, frozen=True):
+    """Record the start or the outcome of work on a leaf or the goal.
+
+    A report cannot make a gate pass: if the gate is open, only the work is recorded as
+    done.
+    """
+
+    outcome: str
+    summary: str = ""
+    phase: str | None = None
+    details: str | None = None
+
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Return the events that this command records."""
+        transitions.check_exists(sprint)
+        leaves.check_word("outcome", self.outcome, OUTCOMES)
+        is_goal = self.phase is None and sprint.plan.is_at_goal
+        meant = _of_goal(self) if is_goal else _of_phase(sprint, self)
+        return meant.decide(sprint, at)
+
+
+class TakeSaid(Command, frozen=True):
+    """Queue the requests and record the learnings that an agent reported.
+
+    A request that was queued before is not queued again, regardless of the decision on it.
+    """
+
+    said: SaidItems
+
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Return the events that this command records."""
+        transitions.check_exists(sprint)
+        return events_from_items(sprint, self.said, at)
+
+
+def _of_goal(said: ReportWork) -> Command:
+    summary = short(said.summary)
+    match said.outcome:
+        case "started":
+            return StartTurn()
+        case "done":
+            return goal.CompleteGoal(summary or None, AGENT)
+        case "continue":
+            return loop.EndIteration(summary=summary or None)
+        case "failed":
+            return goal.FailIteration(_why(said), categorise(said.summary))
+        case "blocked":
+            return lifecycle.BlockSprint(_why(said))
+        case _:
+            return lifecycle.NeedHuman(_why(said), said.details)
+
+
+def _of_phase(sprint: Sprint, said: ReportWork) -> Command:
+    phase, summary = said.phase, short(said.summary) or None
+    match said.outcome:
+        case "started":
+            return leaves.StartPhase(phase)
+        case "done":
+            node = transitions.find_node(sprint, phase)
+            if not node.children and tree.gate_is_open(node.data):
+                return leaves.EndWork(node.address, summary)
+            return leaves.CompletePhase(phase, summary)
+        case "continue":
+            raise InvalidInputError(
+                "continue is valid only for the iterations of a goal",
+                field="outcome",
+                hint="for a phase, use done, failed, blocked or needs-human",
+            )
+        case "failed":
+            return leaves.FailPhase(_why(said), categorise(said.summary), phase)
+        case "blocked":
+            return leaves.BlockPhase(_why(said), phase)
+        case _:
+            return lifecycle.NeedHuman(_why(said), said.details, None, phase)
+
+
+def _why(said: ReportWork) -> str:
+    if not said.summary.strip():
+        raise InvalidInputError(f"missing reason for {said.outcome}", field="summary")
+    return short(said.summary)

@@ -87,12 +87,8 @@ def used_up(sprint: Sprint) -> Action | None:
     if not is_used_up(sprint):
         return None
     begun, most = sprint.knowledge.iteration_max, max_iterations(sprint.plan.document)
-    return Action(
-        STOP,
-        because=actions.LIMIT,
-        why=f"reached the limit of {most} iteration{'' if most == 1 else 's'}",
-        hint=more_allowed(begun),
-    )
+    why = f"reached the limit of {most} iteration{'' if most == 1 else 's'}"
+    return actions.stop(actions.LIMIT, why, more_allowed(begun))
 
 
 def decide_first(sprint: Sprint) -> Action | None:
@@ -102,12 +98,9 @@ def decide_first(sprint: Sprint) -> Action | None:
         return None
     # Urgent requests prevent completion; others only prevent automatic completion.
     close = "" if urgent(sprint) else "; `sprintlog sprint complete` leaves them pending"
-    return Action(
-        STOP,
-        because=actions.PERSON,
-        why=f"everything is finished, but requests are undecided: {listed(waiting)}",
-        hint=f"run `sprintlog queue list --status pending`, decide, then continue{close}",
-    )
+    why = f"everything is finished, but requests are undecided: {listed(waiting)}"
+    hint = f"run `sprintlog queue list --status pending`, decide, then continue{close}"
+    return actions.stop(actions.PERSON, why, hint)
 
 
 def decide_at_goal(sprint: Sprint) -> Action | None:
@@ -134,11 +127,9 @@ def on_request(sprint: Sprint, *, priority: str) -> Action | None:
     waiting = urgent(sprint, priority=priority)
     if not waiting:
         return None
-    return Action(
-        STOP,
-        because=actions.PERSON,
-        why=f"undecided urgent requests: {listed(waiting)}",
-        hint="run `sprintlog queue list --status pending`, and decide",
+    hint = "run `sprintlog queue list --status pending`, and decide"
+    return actions.stop(
+        actions.PERSON, f"undecided urgent requests: {listed(waiting)}", hint
     )
 
 
@@ -206,7 +197,7 @@ def _begins(plan: Plan, action: Action) -> bool:
 
 
 def _stop(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
-    is_limit = one.budget == budgets.ITERATIONS
+    because = actions.LIMIT if one.budget == budgets.ITERATIONS else actions.BUDGET
     why = f"{SPENT}{budgets.said(one)}"
     option = f"--budget-{one.budget}"
     started = sprint.knowledge.loops.started
@@ -222,14 +213,7 @@ def _stop(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
         hint = (
             f"run `{command}` to allow {free} more, then use `{again}` to restart the loop"
         )
-    return Action(
-        actions.STOP,
-        because=actions.LIMIT if is_limit else actions.BUDGET,
-        phase=action.phase,
-        iteration=action.iteration,
-        why=why,
-        hint=hint,
-    )
+    return actions.stop(because, why, hint, action)
 
 
 def _silent(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
@@ -252,14 +236,8 @@ def _silent(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
         again = budgets.run_again(started, with_budgets=False)
         ways.append(f"use `{again}` to continue without that budget")
     whose = "run" if one.of == budgets.OF_RUN else "sprint"
-    return Action(
-        actions.STOP,
-        because=actions.BUDGET,
-        phase=action.phase,
-        iteration=action.iteration,
-        why=f"the agent does not report {what}, so the {whose}'s budget cannot be kept",
-        hint="; or ".join(ways),
-    )
+    why = f"the agent does not report {what}, so the {whose}'s budget cannot be kept"
+    return actions.stop(actions.BUDGET, why, "; or ".join(ways), action)
 
 
 def _error_at(leaf: Node) -> object:

@@ -17,7 +17,7 @@ from pathlib import Path
 from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
 from sprintlog.engine.adapters.hooks.hook_input import hear_hook
 from sprintlog.engine.log.stores import open_log
-from sprintlog.engine.service.agent_sessions import drafts
+from sprintlog.engine.service.agent_sessions import spool
 from sprintlog.projections.workspace import wall_clock
 from tests.faults.runner import is_slow
 
@@ -135,7 +135,7 @@ def record(work: Path, calls: int, *, after: int = 0) -> None:
             content = after_tool(session, number)
             heard = hear_hook("claude", content, HookPlace("/srv/shop", "/home/user"))
             assert heard.event is not None
-            draft = drafts.draft_of(
+            draft = spool.draft_of(
                 heard.stream,
                 heard.event,
                 key=heard.key,
@@ -143,7 +143,7 @@ def record(work: Path, calls: int, *, after: int = 0) -> None:
                 at=AT,
                 correlation="",
             )
-            drafts.append(log, draft)
+            spool.append(log, draft)
 
 
 @contextmanager

@@ -83,7 +83,7 @@ def _idle(folder: Path, seconds: float = 2.0) -> float:
     script = (
         "import itertools, os, sys, time\n"
         "from pathlib import Path\n"
-        "from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow\n"
+        "from sprintlog.engine.service.streams.history import PAUSE_SECONDS, follow\n"
         "from sprintlog.projections.workspace import Workspace\n"
         "until = [0.0, 0.0]\n"
         "def pause():\n"

@@ -13,7 +13,7 @@ from sprintlog.engine.log.envelope import NewEvent, RecordedEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.database import head_path
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
-from sprintlog.engine.service.streams.subscription import PAUSES_PER_LOOK, follow
+from sprintlog.engine.service.streams.history import PAUSES_PER_LOOK, follow
 
 from .test_exchange_laws import laws
 

@@ -8,7 +8,7 @@ import pytest
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.log.stores.sqlite.caches import SqliteCheckpoints
 from sprintlog.engine.service.streams.catalogue import EVERY
-from sprintlog.engine.service.streams.readings import forget_readings
+from sprintlog.engine.service.streams.checkpoints import forget_readings
 from sprintlog.engine.sprint import events as f
 from sprintlog.projections.history import kept_decisions
 from sprintlog.projections.history.kept_decisions import decisions_at

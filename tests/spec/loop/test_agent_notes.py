@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from sprintlog.engine.sprint.agent.prompt import notes_part
-from sprintlog.engine.sprint.agent.reported import TakeSaid
+from sprintlog.engine.sprint.agent.runs import TakeSaid
 from sprintlog.engine.sprint.answers.items import SaidItems
 from sprintlog.engine.sprint.answers.verdict import said_beside
 from sprintlog.engine.sprint.events import (

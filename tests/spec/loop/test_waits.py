@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.next import next_action
-from sprintlog.engine.sprint.agent.runs import (
-    EndRepair,
-    EndRun,
-    EndTurn,
-    StartRun,
-    is_failure,
-)
+from sprintlog.engine.sprint.agent.runs import EndRepair, EndRun, EndTurn, StartRun
 from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.events import AgentRan, Limit, RetryScheduled
 from sprintlog.engine.sprint.iterations.goal import FailIteration
@@ -185,13 +179,6 @@ def test_a_plan_that_retries_no_limits_waits_for_none(running: Any) -> None:
     assert meet(scenario).status == "blocked"
     goals = begun({**goal(), "retry": {"retryOn": [], "maxFailures": 0}}).at(NOW)
     assert iterate(goals, limited()).status == "blocked"
-
-
-def test_a_wait_counts_as_no_failure() -> None:
-    """The count of failures in a row omits runs that a limit ended."""
-    assert not is_failure(AgentRan("a", "failed", limit=UNKNOWN))
-    assert is_failure(AgentRan("a", "failed"))
-    assert not is_failure(AgentRan("a", "completed"))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from sprintlog.commands import AddNote
 from sprintlog.engine.service.streams.catalogue import EVERY, new_event, sprint_stream
-from sprintlog.engine.service.streams.readings import DECISIONS, KeptReading, Reading
+from sprintlog.engine.service.streams.checkpoints import DECISIONS, KeptReading, Reading
 from sprintlog.engine.sprint.events import NoteAdded
 from sprintlog.projections.facts.past import SprintPast
 from sprintlog.projections.facts.sprint_facts import SprintFacts
