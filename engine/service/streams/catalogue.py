@@ -71,13 +71,13 @@ class StreamKind(msgspec.Struct, Generic[State], frozen=True):
     fold: Callable[[State, Iterable[Versioned], Sequence[VersionRange] | None], State]
     fold_rows: Callable[[State, Iterable[Page], Sequence[VersionRange] | None], State]
     """Folds the rows of a scan in the same way as `fold`."""
-    rollbacks: Callable[[State], list[tuple[int, int]]]
-    with_plan: Callable[[State, State], State]
-    """Returns the first state with the plan of the second."""
     pack: Callable[[State], bytes]
     unpack: Callable[[bytes | memoryview], State]
     format: int
     """The format of saved states; states in other formats are ignored."""
+    rollbacks: Callable[[State], list[tuple[int, int]]] = lambda _: []
+    with_plan: Callable[[State, State], State] = lambda state, _: state
+    """Returns the first state with the plan of the second."""
 
 
 def _with_plan(sprint: Sprint, other: Sprint) -> Sprint:

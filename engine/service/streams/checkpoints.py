@@ -251,7 +251,8 @@ class KeptReading(Generic[ReadingT]):
 
     def load(self) -> ReadingT | None:
         """Return the newest stored reading; None if none is valid."""
-        found = map(self.load_at, self._versions())
+        versions = self._log.checkpoints.versions(self._key, format_=self._format)
+        found = map(self.load_at, versions)
         return next((reading for reading in found if reading is not None), None)
 
     def load_at(self, version: int) -> ReadingT | None:
@@ -282,9 +283,6 @@ class KeptReading(Generic[ReadingT]):
         unless = partial(was_erased_since, self._log, self._since)
         kept, form = self._log.checkpoints, self._format
         kept.save(self._key, version, sealed(data), format_=form, unless=unless)
-
-    def _versions(self) -> list[int]:
-        return self._log.checkpoints.versions(self._key, format_=self._format)
 
     def _hash(self, version: int) -> bytes:
         return self._log.hash_of(self._stream, version) or b""

@@ -11,8 +11,6 @@ JOURNALS: StreamKind[state.Journal] = StreamKind(
     begin=lambda _: state.Journal(),
     fold=fold,
     fold_rows=lambda journal, rows, live: fold(journal, CODEC.events_of_rows(rows), live),
-    rollbacks=lambda _: [],
-    with_plan=lambda journal, _: journal,
     pack=state.pack,
     unpack=state.unpack,
     format=state.JOURNAL_FORMAT,
@@ -27,8 +25,6 @@ DOCUMENTS: StreamKind[JournalDocument] = StreamKind(
     fold_rows=lambda journal, rows, live: fold_document(
         journal, CODEC.events_of_rows(rows), live
     ),
-    rollbacks=lambda _: [],
-    with_plan=lambda journal, _: journal,
     pack=lambda _: b"",
     unpack=lambda _: JournalDocument(),
     format=0,

@@ -20,7 +20,7 @@ from ..state.sprint import Plan, Sprint
 from ..state.tree import Node, gate_is_open, gate_status
 from ..state.words import COMPLETED, FINISHED, IN_PROGRESS, PASSED, PENDING
 from . import actions, stops
-from .prompt import prompt_of
+from .prompt import goal_parts, goal_prompt
 
 _WORKS = (actions.WORK, actions.ITERATE, actions.GATE)
 
@@ -98,7 +98,7 @@ def work_on_goal(sprint: Sprint, now: str) -> actions.Action:
     return actions.Action(
         actions.ITERATE,
         iteration=number,
-        prompt=prompt_of(sprint, number=number, reflects=reflects),
+        prompt=goal_prompt(goal_parts(sprint, number=number, reflects=reflects)),
         model=stops.text_said(plan.document.get("model")),
         attempt=turns.failures + 1,
         resumed=turns.number > 0,

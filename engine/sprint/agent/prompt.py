@@ -275,11 +275,6 @@ def _step_text(node: Node | None) -> str:
     return (text_said(parent.data.get("prompt")) or "").strip("\n")
 
 
-def prompt_of(sprint: Sprint, *, number: int, reflects: bool) -> str:
-    """Return an iteration's prompt without learnings."""
-    return goal_prompt(goal_parts(sprint, number=number, reflects=reflects))
-
-
 def goal_prompt(parts: Mapping[str, str]) -> str:
     """Return the prompt for a goal, built from its parts."""
     return whole(parts, _GOAL_HEADINGS)
