@@ -162,18 +162,17 @@ def take_over(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     time or a process is killed.
     """
     # Imported here: a sprint starts only once.
-    from ..sprint.queue.requests import TakeOverRequest
-    from ..sprint.queue.returns import for_the_next_sprint
+    from ..sprint.queue import requests, returns
 
     service, sprint_id, taken = action.service, action.state.id, 0
     for other in (name for name in service.sprints() if name != sprint_id):
-        for entry in for_the_next_sprint(service.sprint(other)):
+        for entry in returns.for_the_next_sprint(service.sprint(other)):
             origin = f.RequestOrigin(other, entry["id"])
             first = _queued_in(service, other, origin.request)
             digest = hashes.sha256(f"{first}\n{origin.request}".encode()).digest()
             outcome = service.handle_with(
                 sprint_id,
-                TakeOverRequest(entry, origin),
+                requests.TakeOverRequest(entry, origin),
                 actor=action.envelope.get("actor", "runtime"),
                 at=action.at,
                 key=f"next-sprint/{digest.hex()}",
@@ -308,33 +307,31 @@ def mark_notes(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     return [replace(x, by_agent=True) if x in to_agent else x for x in events]
 
 
-def open_journal(action: "Handling[Journal]", events: list[Event]) -> list[Event]:
+def open_journal(action: "Handling[Journal]", new: list[Event]) -> list[Event]:
     """Open the journal in this work tree before its first event."""
     # Imported here and below: recording to a sprint does not require it.
-    from ..journal import rules
-    from ..journal.events import JournalOpened
+    from ..journal import events, rules
 
-    if action.state.exists or not events:
-        return events
-    if not isinstance(events[0], JournalOpened):
-        events = [*rules.OpenJournal().decide(action.state, action.at), *events]
-    first = events[0]
-    assert isinstance(first, JournalOpened)
+    if action.state.exists or not new:
+        return new
+    if not isinstance(new[0], events.JournalOpened):
+        new = [*rules.OpenJournal().decide(action.state, action.at), *new]
+    first = new[0]
+    assert isinstance(first, events.JournalOpened)
     place = action.service.journal_place or first.place
     worktree = action.service.location.worktree
-    return [replace(first, worktree=worktree, place=place), *events[1:]]
+    return [replace(first, worktree=worktree, place=place), *new[1:]]
 
 
-def refuse_strangers(action: "Handling[Journal]", events: list[Event]) -> list[Event]:
+def refuse_strangers(action: "Handling[Journal]", new: list[Event]) -> list[Event]:
     """Refuse to create a journal file at a path where another tool has a file."""
-    from ..journal.events import JournalMoved, JournalOpened
-    from ..journal.foreign import check_no_stranger
+    from ..journal import events, foreign
 
-    if events and isinstance(first := events[0], JournalOpened | JournalMoved):
+    if new and isinstance(first := new[0], events.JournalOpened | events.JournalMoved):
         theirs = action.service.state_files.foreign(first.place)
         if theirs is not None:
-            check_no_stranger(theirs, first.place)
-    return events
+            foreign.check_no_stranger(theirs, first.place)
+    return new
 
 
 JUDGING: frozenset[type[Event]] = frozenset(
