@@ -13,10 +13,10 @@ MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 TEST_FOLDER_FILES_MAX = 25
 STRUCTURE = {
-    "modules": 570,
-    "folders": 64,
-    "lines of code": 78_145,
-    "lines of imports in 1,000": 93,
+    "modules": 555,
+    "folders": 63,
+    "lines of code": 76_758,
+    "lines of imports in 1,000": 91,
     "imports in functions": 285,
 }
 """The structure of the packages; a change may lower these numbers, and then stores them."""

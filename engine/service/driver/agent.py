@@ -257,7 +257,6 @@ class Driver(msgspec.Struct, eq=False):
         is_only = work_in(self.means.environment) is None
         self.ended = AgentRunEnded(self.correlation, since, is_only, activity.agent, calls)
         if not answer.is_cut:
-            # Items that only repeat lines of the prompt are ignored.
             place = self.workspace, self.sprint_id, said_beside(answer.text, told=told)
             verdict = replace(verdict, said=keep_learnings(*place, **self.envelope()))
         found = {**outcome(verdict), **figures(activity)}

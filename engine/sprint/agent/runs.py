@@ -260,7 +260,7 @@ def _went_well(sprint: Sprint, turn: Turn, at: str) -> list[Event]:
     return [*steps, *ended, GoalClaimed(plan.turns.number, turn.summary, ANSWER, why)]
 
 
-CAUSED: Events = {AgentRan: RecordRun}
+CAUSED: Events = {AgentRan: lambda event: RecordRun(event)}
 
 
 OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")
