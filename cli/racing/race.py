@@ -18,7 +18,7 @@ from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Sig
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.own_files import keep_ours
 from sprintlog.engine.races import Entrant, Race, RaceStarted
-from sprintlog.engine.service.driver.race import RaceSettings, RaceSupervisor
+from sprintlog.engine.service.driver.race import RaceSupervisor
 from sprintlog.engine.service.driver.races import begin_race, choose_race
 from sprintlog.engine.service.place.location import HIDDEN, spool_folders
 from sprintlog.engine.sprint.state.document_fields import ITERATIONS_MAX
@@ -220,8 +220,8 @@ def _run(
     root, program = workspace.location.root, [sys.executable, "-P", "-m", "sprintlog.cli"]
     inside = str(here().relative_to(root)) if here().is_relative_to(root) else "."
     place = folder / race.id, inside, environment(), program
-    means = RaceSettings(definition, *place, _LiveRace(workspace), **own)
-    supervisor = RaceSupervisor(workspace, race.id, means)
+    means = workspace, race.id, definition, *place
+    supervisor = RaceSupervisor(*means, _LiveRace(workspace), **own)
     with Signals() as signals:
         try:
             race = supervisor.run(signals)
@@ -230,7 +230,8 @@ def _run(
             sys.exit(128 + signal.number)
     _print(workspace, race, as_json=as_json)
     status = next(iter(supervisor.stops.values()), 0)
-    if means.only is not None and (ended := race.attempt(means.only).ended) is not None:
+    only = supervisor.only
+    if only is not None and (ended := race.attempt(only).ended) is not None:
         status = 0 if ended.is_verified else ended.status or output.REFUSED
     elif race.decided is not None:
         status = race.decided.status

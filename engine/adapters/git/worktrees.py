@@ -97,9 +97,9 @@ class OwnRepository:
 
         Keys are those of `git worktree list`, such as `HEAD`, `detached` and `locked`.
         """
-        listed = self.git("worktree", "list", "--porcelain", "-z").split("\0\0")
-        for part in filter(None, listed):
-            known = dict(line.partition(" ")[::2] for line in part.split("\0"))
+        # The option -z requires git 2.36.
+        for part in self.git("worktree", "list", "--porcelain").strip("\n").split("\n\n"):
+            known = dict(line.partition(" ")[::2] for line in part.split("\n"))
             if _real(Path(known["worktree"])) == _real(path):
                 return known
         return None

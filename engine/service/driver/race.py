@@ -13,6 +13,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
+import msgspec
 from msgspec.structs import replace
 
 from ... import races as f
@@ -41,9 +42,24 @@ ERROR_BYTES = 4096
 _SPRINT = "SPRINTLOG_SPRINT"
 
 
-class RaceSettings(NamedTuple):
-    """How a process takes part in a race."""
+class Child(NamedTuple):
+    """A running attempt."""
 
+    pid: int
+    lock: ExitStack
+    starts: int
+
+    def code(self) -> int | None:
+        """Return the exit status, or None if the attempt is running; call it only once."""
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if pid else None
+
+
+class RaceSupervisor(msgspec.Struct):
+    """Runs the attempts of a race that no other process runs."""
+
+    workspace: ServiceWorkspace
+    race_id: str
     definition: f.RaceStarted
     """The definition, with the commands as typed; recorded commands may be masked."""
     folder: Path
@@ -59,63 +75,40 @@ class RaceSettings(NamedTuple):
     actor: str
     only: int | None = None
     """The only attempt to run; None for all."""
-
-
-class Child(NamedTuple):
-    """A running attempt."""
-
-    pid: int
-    lock: ExitStack
-    starts: int
-
-    def code(self) -> int | None:
-        """Return the exit status, or None if the attempt is running; call it only once."""
-        pid, status = os.waitpid(self.pid, os.WNOHANG)
-        return os.waitstatus_to_exitcode(status) if pid else None
-
-
-class RaceSupervisor:
-    """Runs the attempts of a race that no other process runs."""
-
-    def __init__(
-        self, workspace: ServiceWorkspace, race_id: str, means: RaceSettings
-    ) -> None:
-        self._workspace, self._id, self._means = workspace, race_id, means
-        self._own = OwnRepository(workspace.location.root, means.environment)
-        self._children: dict[int, Child] = {}
-        self.stops: dict[int, int] = {}
-        """The exit statuses of attempts that wait for a person."""
-        self._seen = -1
+    stops: dict[int, int] = {}
+    """The exit statuses of attempts that wait for a person."""
+    children: dict[int, Child] = {}
+    seen: int = -1
+    """The position of the last event that was shown."""
 
     def race(self) -> Race:
         """Return the current state of the race."""
-        return races.read_race(self._workspace.log, self._id)
+        return races.read_race(self.workspace.log, self.race_id)
 
     def path(self, number: int) -> Path:
         """Return the place of an attempt's worktree on this host."""
-        return self._means.folder / str(number)
+        return self.folder / str(number)
 
     def run(self, signals: Signals) -> Race:
         """Run attempts until the race is decided or only a person can continue it.
 
         With `only`, return once that attempt has ended. A signal ends all attempts.
         """
-        folder = self._means.folder
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise RefusedError(f"cannot create {folder}: {error.strerror}") from error
+            raise RefusedError(f"cannot create {self.folder}: {error.strerror}") from error
         try:
             while not self._is_over(race := self._step()):
-                if (position := self._workspace.log.last_position()) != self._seen:
-                    self._seen = position
-                    self._means.show(race)
+                if (position := self.workspace.log.last_position()) != self.seen:
+                    self.seen = position
+                    self.show(race)
                 with signals.interruptible():
                     time.sleep(POLL_SECONDS)
         finally:
             # Their runs keep the work; the next process continues them.
             self._end_children()
-        self._means.show(race)
+        self.show(race)
         return race
 
     def _step(self) -> Race:
@@ -124,7 +117,7 @@ class RaceSupervisor:
         if (race := self.race()).decided is not None:
             self._end_others("the race is decided")
             return self.race()
-        known = races.spending(self._workspace, race)
+        known = races.spending(self.workspace, race)
         spent = next((said(one) for one in known if one.is_spent), None)
         if (ends := race.ends_by(is_spent=spent is not None)) is None:
             self._start(race)
@@ -136,9 +129,9 @@ class RaceSupervisor:
         return self._decide(ends, why)
 
     def _is_over(self, race: Race) -> bool:
-        if race.decided is not None or self._children:
+        if race.decided is not None or self.children:
             return race.decided is not None
-        if (only := self._means.only) is not None:
+        if (only := self.only) is not None:
             return race.attempt(only).ended is not None or only in self.stops
         left = (n for n, one in race.attempts.items() if one.ended is None)
         return bool(self.stops) and self.stops.keys() >= {*left}
@@ -147,9 +140,9 @@ class RaceSupervisor:
 
     def _start(self, race: Race) -> None:
         """Start attempts while places are free, those of a killed process first."""
-        only, busy = self._means.only, {*self._children, *self.stops}
+        only, busy = self.only, {*self.children, *self.stops}
         for one in sorted(race.attempts.values(), key=lambda one: one.started is None):
-            if len(self._children) >= self._means.parallel:
+            if len(self.children) >= self.parallel:
                 return
             if one.ended or one.number in busy or only not in (None, one.number):
                 continue
@@ -165,16 +158,16 @@ class RaceSupervisor:
 
     def _start_one(self, race: Race, number: int, *, starts: int) -> bool:
         """Start an attempt unless another process runs it; return whether it started."""
-        name, folder = f"race/{race.id}/{number}", self._workspace.location.folder
+        name, folder = f"race/{race.id}/{number}", self.workspace.location.folder
         if is_held(lock_of(folder, name)):
             # Another process runs the attempt, or its killed run is ending.
             return False
         with ExitStack() as stack:
             try:
-                now = self._workspace.now()
+                now = self.workspace.now()
                 held, _ = stack.enter_context(hold(folder, name, now=now))
                 if race.attempt(number).started is None:
-                    path, commit = self.path(number), self._means.definition.commit
+                    path, commit = self.path(number), self.definition.commit
                     if path.exists():
                         said = f"{path} belongs to an earlier race: move it away"
                         raise RefusedError(said)
@@ -187,11 +180,11 @@ class RaceSupervisor:
         if (pid := os.fork()) == 0:
             self._become(number, held, before, os.getppid())
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        self._children[number] = Child(pid, lock, starts)
+        self.children[number] = Child(pid, lock, starts)
         return True
 
     def _append(self, race: Race, event: f.RaceEvent) -> None:
-        races.record(self._workspace, race, event, actor=self._means.actor)
+        races.record(self.workspace, race, event, actor=self.actor)
 
     def _become(self, number: int, held: int, mask: set[int], parent: int) -> NoReturn:
         """Replace this new process with the run of an attempt, after preparing its tree."""
@@ -210,9 +203,9 @@ class RaceSupervisor:
             if os.getppid() == parent:
                 self._prepare(number, held)
                 os.set_inheritable(held, True)
-                os.chdir(self.path(number) / self._means.inside)
-                defined, sprint = self._means.definition, f"{self._id}-{number}"
-                words = [*self._means.program, "run", "--sprint", sprint, *defined.options]
+                os.chdir(self.path(number) / self.inside)
+                defined, sprint = self.definition, f"{self.race_id}-{number}"
+                words = [*self.program, "run", "--sprint", sprint, *defined.options]
                 words += ["--", *defined.attempts[number - 1].command]
                 os.execve(words[0], words, self._environment(number))
         except (SprintlogError, OSError) as error:
@@ -223,18 +216,19 @@ class RaceSupervisor:
 
     def _prepare(self, number: int, held: int) -> None:
         """Create an attempt's worktree unless it is complete; raise an error on failure."""
-        definition, path = self._means.definition, self.path(number)
+        definition, path = self.definition, self.path(number)
         ready = Path(f"{path}.ready")
         if ready.exists():
             if not (path / ".git").exists():
                 raise RefusedError("its worktree was deleted")
             return
-        self._own.held = (held,)
-        self._own.add(path, definition.commit)
-        for omitted in self._own.submodules(path):
+        own = OwnRepository(self.workspace.location.root, self.environment)
+        own.held = (held,)
+        own.add(path, definition.commit)
+        for omitted in own.submodules(path):
             os.write(2, f"note: submodule {omitted} is omitted\n".encode(errors="replace"))
         for one in definition.copies:
-            copy(one, self._workspace.location.root, path)
+            copy(one, self.workspace.location.root, path)
         if definition.prepare is not None:
             found = run_script(
                 definition.prepare,
@@ -249,18 +243,18 @@ class RaceSupervisor:
         ready.touch(mode=0o600)
 
     def _environment(self, number: int) -> dict[str, str]:
-        given = {n: x for n, x in self._means.environment.items() if n != _SPRINT}
-        given["SPRINTLOG_DIR"] = str(self._workspace.location.folder)
-        return {**given, "SPRINTLOG_RACE": self._id, "SPRINTLOG_ATTEMPT": str(number)}
+        given = {n: x for n, x in self.environment.items() if n != _SPRINT}
+        given["SPRINTLOG_DIR"] = str(self.workspace.location.folder)
+        return {**given, "SPRINTLOG_RACE": self.race_id, "SPRINTLOG_ATTEMPT": str(number)}
 
     # --- Ending -------------------------------------------------------------------------
 
     def _reap(self) -> None:
         """Record the ends of attempts whose processes have ended."""
-        for number, child in [*self._children.items()]:
+        for number, child in [*self.children.items()]:
             if (code := child.code()) is None:
                 continue
-            del self._children[number]
+            del self.children[number]
             child.lock.close()
             if code in WAITS_FOR_PERSON:
                 self.stops[number] = code
@@ -271,18 +265,18 @@ class RaceSupervisor:
 
     def _end_children(self) -> dict[int, int]:
         """Ask all runs to end, and return their exit statuses by attempt."""
-        for child in self._children.values():
+        for child in self.children.values():
             with suppress(ProcessLookupError):
                 os.kill(child.pid, signal.SIGTERM)
         found, until = dict[int, int](), time.monotonic() + GRACE_SECONDS
-        for number, child in self._children.items():
+        for number, child in self.children.items():
             while (code := child.code()) is None:
                 if time.monotonic() > until:
                     os.kill(child.pid, signal.SIGKILL)
                 time.sleep(POLL_SECONDS / 10)
             found[number] = code
             child.lock.close()
-        self._children.clear()
+        self.children.clear()
         return found
 
     def _end_others(self, why: str) -> None:
@@ -296,14 +290,14 @@ class RaceSupervisor:
         """Record the end of an attempt, with the iteration that represents it."""
         status, why = code if code >= 0 else 128 - code, why or self._reason(number, code)
         while (attempt := (race := self.race()).attempt(number)).ended is None:
-            found = races.candidate_of(self._workspace, race, attempt).ranked
+            found = races.candidate_of(self.workspace, race, attempt).ranked
             size = found.iteration, found.files, found.lines
             is_verified = code == 0 and self._decided(number) is not None
             with suppress(ConflictError):
                 self._append(race, f.AttemptEnded(number, status, why, is_verified, *size))
 
     def _decided(self, number: int) -> ClaimAccepted | None:
-        sprint = self._workspace.sprint(f"{self._id}-{number}")
+        sprint = self.workspace.sprint(f"{self.race_id}-{number}")
         return races.verified(sprint)
 
     def _reason(self, number: int, code: int) -> str:
@@ -315,7 +309,7 @@ class RaceSupervisor:
             return "its worktree was deleted"
         if code < 0:
             return f"its process was ended by {signal.Signals(-code).name}"
-        ended = self._workspace.sprint(f"{self._id}-{number}").knowledge.loops.ended
+        ended = self.workspace.sprint(f"{self.race_id}-{number}").knowledge.loops.ended
         if ended is not None and ended.exit_code == code and ended.why:
             return ended.why
         return _last_error(Path(f"{self.path(number)}.log")) or f"exit status {code}"
@@ -324,7 +318,7 @@ class RaceSupervisor:
         """Record the result of the race, unless another process has recorded it."""
         while (race := self.race()).decided is None:
             attempts = race.attempts.values()
-            found = [races.candidate_of(self._workspace, race, one) for one in attempts]
+            found = [races.candidate_of(self.workspace, race, one) for one in attempts]
             decided = decision(because, rank(found))
             if because == BUDGET:
                 decided = replace(decided, reason=f"{why}; {decided.reason}")
