@@ -248,7 +248,11 @@ class ServiceWorkspace:
             from .streams import extension_events
 
             command = extension_events.checked_command(command, envelope.get("observed"))
-        return self.handle_with(sprint_id, command, **envelope)
+        # Called directly, so that few frames lie between a command and its decision.
+        handled = handling.handle(
+            self, self.repository, sprint_id, command, middlewares.ON_SPRINTS, envelope
+        )
+        return port.Outcome(handled.state, handled.events, handled.duplicate)
 
     def preview(
         self, command: Command, *, sprint_id: str | None = None, at: str | None = None

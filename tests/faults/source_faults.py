@@ -29,8 +29,8 @@ class Fault(NamedTuple):
 FAULTS = (
     Fault(
         "a gate may be tried once more than allowed",
-        "if attempt < gate_of(node).attempts_max or not gates.is_due(node):",
-        "if attempt <= gate_of(node).attempts_max or not gates.is_due(node):",
+        "if attempt < gates.gate_of(node).attempts_max or not gates.is_due(node):",
+        "if attempt <= gates.gate_of(node).attempts_max or not gates.is_due(node):",
         ("test_gate_checks.py",),
     ),
     Fault(
@@ -203,8 +203,8 @@ FAULTS = (
     ),
     Fault(
         "a high alert alone asks for a rollback",
-        "or (HIGH in severities and behind > 0)",
-        "or (HIGH in severities and behind >= 0)",
+        "or (d.HIGH in severities and behind > 0)",
+        "or (d.HIGH in severities and behind >= 0)",
         ("test_rollback_target.py", "test_recommendation.py"),
     ),
     Fault(
