@@ -19,9 +19,13 @@ from sprintlog.engine.command import Command
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.extensions import Extension
 from sprintlog.engine.log.codec import encode
-from sprintlog.engine.log.event import ExtensionEvent, check_tag
+from sprintlog.engine.log.event import check_tag
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.service.streams.extension_events import checked_data, struct_problem
+from sprintlog.engine.service.streams.extension_events import (
+    checked_data,
+    event_as_said,
+    struct_problem,
+)
 from sprintlog.engine.sprint.agent.actions import NOTICES, Notice
 from sprintlog.engine.sprint.answers.verdict import Answer
 from sprintlog.engine.sprint.commands import RecordExtensionEvent
@@ -119,7 +123,7 @@ def check_event_type(
 
 
 def _is_recorded(tag: str, kind: type[msgspec.Struct], said: dict[str, Any]) -> None:
-    event = ExtensionEvent(tag, said, getattr(kind, "schema_version", 1))
+    event = event_as_said(tag, said, shape=getattr(kind, "schema_version", 1))
     with workspace() as made:
         before = made.sprint(SPRINT).document
         command = RecordExtensionEvent(event)
@@ -250,7 +254,7 @@ def _play(log: Workspace, events: Sequence[tuple[str, Data]]) -> None:
 
     def say() -> None:
         for tag, data in events:
-            log.handle_with(SPRINT, RecordExtensionEvent(ExtensionEvent(tag, data)))
+            log.handle_with(SPRINT, RecordExtensionEvent(event_as_said(tag, data)))
 
     def do(*commands: Command) -> None:
         for command in commands:

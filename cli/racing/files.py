@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.races import AttemptApplied, Race
+from sprintlog.engine.races import Race
 from sprintlog.engine.service.driver import races
-from sprintlog.engine.service.driver.races import choose_race, record
+from sprintlog.engine.service.driver.races import choose_race
 from sprintlog.engine.service.work_tree import snapshot
 from sprintlog.engine.service.work_tree.handover import MergeBase, copied, merge_of
 from sprintlog.projections.views.back import CleanedRace, RemovedTree
@@ -75,9 +75,8 @@ def apply(
         if not wanted.dry_run:
             how = "branch" if branch else "patch" if patch else "tree"
             place = branch or str(patch or run.workspace.location.root)
-            applied = AttemptApplied(number, iteration, how, place)
-            if is_new or applied not in race.attempt(number).applied:
-                record(run.workspace, race, applied, actor=run.options.actor)
+            applied, actor = (number, iteration, how, place), run.options.actor
+            races.record_applied(run.workspace, race, *applied, is_new=is_new, actor=actor)
         if end is not None:
             end_as_restored(end)
 

@@ -22,6 +22,7 @@ from ...log.event import Event
 from ...log.port import EventStore
 from ...races import (
     Attempt,
+    AttemptApplied,
     AttemptRemoved,
     Candidate,
     Race,
@@ -128,6 +129,18 @@ def record(service: Service, race: Race, event: Event, *, actor: str) -> None:
     """Append an event to a race; raise `ConflictError` if the race has changed since."""
     new = new_event(event, at=service.now(), actor=actor)
     service.log.append(race_stream(race.id), [new], expect=race.version)
+
+
+def record_applied(
+    service: Service, race: Race, *applied: Any, is_new: bool, actor: str
+) -> None:
+    """Record that an attempt's files were handed over, unless it is known and not new.
+
+    `applied` has the fields of `AttemptApplied`.
+    """
+    event = AttemptApplied(*applied)
+    if is_new or event not in race.attempt(event.number).applied:
+        record(service, race, event, actor=actor)
 
 
 def spending(service: Service, race: Race) -> list[BudgetState]:

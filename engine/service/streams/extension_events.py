@@ -48,6 +48,11 @@ def checked_command(command: Command, is_observed: bool | None) -> Command:
     return RecordExtensionEvent(event)
 
 
+def event_as_said(tag: str, data: dict[str, Any], *, shape: int = 1) -> ExtensionEvent:
+    """Return an event with the given data, even if its type is not installed."""
+    return ExtensionEvent(tag, data, shape)
+
+
 def checked_data(
     extension: Extension, kind: type[msgspec.Struct], data: dict[str, Any]
 ) -> dict[str, Any]:

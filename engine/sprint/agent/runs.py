@@ -260,7 +260,11 @@ def _went_well(sprint: Sprint, turn: Turn, at: str) -> list[Event]:
     return [*steps, *ended, GoalClaimed(plan.turns.number, turn.summary, ANSWER, why)]
 
 
-CAUSED: Events = {AgentRan: lambda event: RecordRun(event)}
+def _record_run(event: AgentRan) -> RecordRun:
+    return RecordRun(event)
+
+
+CAUSED: Events = {AgentRan: _record_run}
 
 
 OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")

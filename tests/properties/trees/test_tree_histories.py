@@ -156,7 +156,7 @@ def overlooks_who_overlaps(patch: pytest.MonkeyPatch) -> None:
 
 def overlooks_a_single_file(patch: pytest.MonkeyPatch) -> None:
     """Treat a restore of one file as nothing to do."""
-    plan_for: Any = vars(restore)["plan_for"]
+    plan_for: Any = vars(restore_plan)["plan_for"]
 
     def overlook(*given: Any) -> Any:
         made = plan_for(*given)
@@ -164,7 +164,7 @@ def overlooks_a_single_file(patch: pytest.MonkeyPatch) -> None:
             made = made._replace(writes={}, removals=[])
         return made
 
-    patch.setattr(restore, "plan_for", overlook)
+    patch.setattr(restore_plan, "plan_for", overlook)
 
 
 def undoes_all_but_a_file(patch: pytest.MonkeyPatch) -> None:
