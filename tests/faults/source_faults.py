@@ -113,8 +113,8 @@ FAULTS = (
     ),
     Fault(
         "a torn head file is believed",
-        "if len(record) != _BYTES or crc32(record[:44]) != int.from_bytes(record[44:]):",
-        "if len(record) != _BYTES:",
+        "if not is_whole or crc32(record[:44]) != int.from_bytes(record[44:]):",
+        "if not is_whole:",
         ("test_damage.py", "test_head_file.py", "test_sqlite_log.py"),
     ),
     Fault(
@@ -149,8 +149,8 @@ FAULTS = (
     ),
     Fault(
         "a restore writes into git's own folder",
-        'return not any(part in ("", ".", "..") or is_gits_own(part) for part in parts)',
-        'return not any(part in ("", ".", "..") for part in parts)',
+        'any(part in ("", ".", "..") or is_gits_own(part) for part in path.split("/"))',
+        'any(part in ("", ".", "..") for part in path.split("/"))',
         ("test_hostile_trees.py", "test_state_places.py"),
     ),
     Fault(
@@ -167,8 +167,8 @@ FAULTS = (
     ),
     Fault(
         "where edits are refused nobody looks",
-        "if edit_policy(action.state) != REFUSE or",
-        "if edit_policy(action.state) == REFUSE or",
+        "if edit_policy(action.state) != judged.REFUSE or",
+        "if edit_policy(action.state) == judged.REFUSE or",
         ("test_adopt.py", "test_state_files.py"),
     ),
     Fault(
@@ -221,8 +221,8 @@ FAULTS = (
     ),
     Fault(
         "a goal may be claimed one iteration early",
-        "if number < (minimum := min_iterations(sprint.plan.document)):",
-        "if number < (minimum := min_iterations(sprint.plan.document)) - 1:",
+        "if number < (minimum := document_fields.",
+        "if number + 1 < (minimum := document_fields.",
         ("test_ralph_goal.py",),
     ),
     Fault(

@@ -239,7 +239,7 @@ def test_clocks_that_differ_lose_nothing(folder: Path, done: Run, at: str) -> No
 def test_a_folder_of_the_agents_that_a_variable_names(
     folder: Path, done: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Below CODEX_HOME and CLAUDE_CONFIG_DIR, a transcript is the agent's own."""
+    """A transcript in CODEX_HOME or CLAUDE_CONFIG_DIR is the agent's, if it is absolute."""
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     done("init")
@@ -256,7 +256,7 @@ def test_a_folder_of_the_agents_that_a_variable_names(
         monkeypatch.setenv(variable, str(elsewhere))
         assert done("session", "reconcile", agent, "--ended", "--json").json["taken"]
         monkeypatch.setenv(variable, "relative")
-        assert f"is not in ~/.{agent} or " in run("session", "reconcile", agent).err
+        assert f"is not in ~/.{agent}; " in run("session", "reconcile", agent).err
 
 
 @needs.an_ordinary_user

@@ -45,6 +45,7 @@ THEIRS = ("plan.yaml", "agent.py", "said", "made")
 BY_HAND = (
     *("lost.jsonl", "snapshots/kept/0123", "finished/auth.PROGRESS.yaml"),
     *("not-understood/prd.txt", "spool/0123", "reports/0123", "redaction"),
+    "transcripts/claude-1.jsonl",
 )
 """What damage, a race and another sprint leave: files of these names."""
 
