@@ -21,7 +21,7 @@ from .racing import COMMAND, Scene, race_words
 
 @pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 def test_two_clones_run_a_race_together(tmp_path: Path) -> None:
-    """Each attempt runs once, in one of the clones, and both show the same decision."""
+    """Each attempt runs once, in one of the clones, and both pages show the decision."""
     url = server().new_url()
     scene = Scene(tmp_path, SPRINTLOG_LOG=url, AGENT_SECONDS="0.3", AGENT_3="good")
     other = tmp_path / "other"
@@ -39,6 +39,11 @@ def test_two_clones_run_a_race_together(tmp_path: Path) -> None:
     for name in ("winner", "iteration", "reason", "ranking"):
         assert answers[0][name] == answers[1][name] == here[name]
     assert not [one for one in here["attempts"] if one["state"] == "running"]
+    for folder in (scene.main, other):
+        with Workspace.open(folder, address=url) as workspace:
+            page = str(part(workspace))
+        assert 'href="sprint?id=fix-1"' in page
+        assert here["reason"] in page
     _, out, _ = scene.run("log", "--json", "--all")
     events = [e for e in map(json.loads, out.splitlines()) if e["stream"] == "race/fix"]
     started = [e["data"] for e in events if e["type"] == "attempt-started"]
