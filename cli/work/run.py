@@ -108,7 +108,7 @@ class RunCommand(typed.TypedCommand):
     help=f"Pause after an iteration towards a goal that changed nothing. [{REST_SECONDS}]",
 )
 @prompt_option.with_prompt_file
-@typed.option("--goal", help="The goal of a new sprint, if there is none.")
+@typed.option("--goal", help="The goal, if a sprint must be created.")
 @typed.number_option(
     "--max-iterations", "limit", least=0, help="The sprint's iteration limit, 0 for none."
 )
@@ -262,7 +262,7 @@ def _sprint_of(
     new: NewSprint,
     actor: str,
 ) -> str:
-    """Return the sprint to run, with the given limit; create it if there is none."""
+    """Return the sprint to run, with the given limit; create a missing sprint."""
     try:
         chosen = workspace.choose(named)
     except errors.NotFoundError:

@@ -159,7 +159,7 @@ class Status(Struct, frozen=True, kw_only=True):
     work_tree: str | UnsetType = UNSET
     """The location of the sprint's work tree; present only if the log has several."""
     notes: list[NoteStatus] | UnsetType = UNSET
-    """The notes for the agent; absent if there are none."""
+    """The notes for the agent; absent without notes."""
 
 
 def status(

@@ -64,7 +64,7 @@ class OwnRepository:
         return done.stdout.decode(errors="surrogateescape")
 
     def commit(self) -> str:
-        """Return the commit that is checked out; raise `RefusedError` if there is none."""
+        """Return the commit that is checked out; raise `RefusedError` before the first."""
         if not self.has("HEAD"):
             raise RefusedError(
                 "attempts start from a commit, and this repository has none",

@@ -65,7 +65,7 @@ def race_ids(log: EventStore) -> list[str]:
 
 
 def choose_race(log: EventStore, named: str | None) -> Race:
-    """Return the named race, or the latest one; raise `NotFoundError` if there is none."""
+    """Return the named race, or the latest one; raise `NotFoundError` without one."""
     known = race_ids(log)
     if named is None and not known:
         raise NotFoundError(
@@ -159,7 +159,7 @@ def verified(sprint: Sprint) -> ClaimAccepted | None:
 
 
 def chosen_iteration(judged: Judged) -> int | None:
-    """Return the iteration that represents a sprint, or None if there is none.
+    """Return the iteration that represents a sprint, if any.
 
     It is the confirmed iteration, or else the target of a rollback to the best. If nothing
     was measured, it is the last one with a snapshot.

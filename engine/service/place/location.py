@@ -128,7 +128,7 @@ class Location(msgspec.Struct, frozen=True):
 
 
 def state_folder(environment: Mapping[str, str]) -> Path | None:
-    """Return the folder for the user's local state, or None if there is no HOME."""
+    """Return the folder for the user's local state, or None without HOME."""
     state = environment.get("XDG_STATE_HOME")
     if not state and (home := environment.get("HOME")):
         state = f"{home}/.local/state"

@@ -40,7 +40,7 @@ class MergeBase(NamedTuple):
 
     snapshot: str = ""
     commit: str = ""
-    """The commit, if there is no snapshot; without both, nothing is known."""
+    """The commit, without a snapshot; without both, nothing is known."""
     only_committed: bool = False
     """Whether to refuse to change files with uncommitted changes."""
 
@@ -50,8 +50,8 @@ def merge_of(
 ) -> tuple[RestoreOrder, MergeBase]:
     """Return an order to merge a sprint's iteration, `N` or `best`, and its base.
 
-    The base is the snapshot from before the sprint's first iteration in that work tree or,
-    if there is none, the commit that was checked out then.
+    The base is the snapshot from before the sprint's first iteration in that work tree,
+    otherwise the commit that was checked out then.
     """
     sprint = workspace.sprint(sprint_id)
     held = find_snapshot(workspace, sprint, point)

@@ -65,7 +65,7 @@ def _loop(bench: Bench) -> Path:
         return folder
     folder = bench.new_folder("daily")
     if git(folder, os.environ, "init", "-q"):
-        raise Skip("there is no git")
+        raise Skip("git is not installed")
     for number in range(min(FILES, bench.sizes.tree)):
         file = folder / f"src/{number % 50}/{number}.py"
         file.parent.mkdir(parents=True, exist_ok=True)
